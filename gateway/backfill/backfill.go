@@ -5,10 +5,10 @@
 // # A pass
 //
 // A pass reads one source's list from its watermark to a little before now and asks the database
-// which events are stored. It commits the missing events in batches. The transaction of the last
-// batch also moves the watermark past all batches. Each pass has a number, and once a pass with a
-// higher number has begun, the older pass can write nothing. So a pass may be lost at any point, or
-// run twice: no event is lost, and dedup removes duplicates.
+// which events are stored. It commits the missing events in batches. The watermark moves in the
+// same transaction as the last batch before its new position. Each pass has a number, and once a
+// pass with a higher number has begun, the older pass can write nothing. So a pass may be lost at
+// any point, or run twice: no event is lost, and dedup removes duplicates.
 //
 // # Why nothing is missed
 //

@@ -119,8 +119,8 @@ func (c *crash) settled(t *testing.T, keys []string) int {
 	return c.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key = ANY($1) AND state = 'done'`, keys)
 }
 
-// unsettled returns the keys of the effects that dead processes left unsettled: first of those that
-// called the receiver, then of the others.
+// unsettled returns the keys of the effects that dead processes left unsettled. The keys in inDoubt
+// reached the receiver; the keys in uncalled did not.
 func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 	t.Helper()
 	for _, key := range c.inState(t, ledger.EffectStarted) {

@@ -51,8 +51,8 @@ func TestRateOverThreeProcesses(t *testing.T) {
 		require.Positive(t, shares[i], "a process made no calls")
 	}
 	t.Logf("%.1f calls a second over %s, by processes %v", perSecond, window, shares)
-	// A slow machine makes fewer calls per second, never more. When the first call arrives, each slot
-	// may already hold a token for a call that arrives later.
+	// A slow machine makes fewer calls per second, never more. When the first call arrives, each
+	// slot may already hold a token for a call that arrives later.
 	require.LessOrEqual(t, float64(len(r.times)), rate*took.Seconds()+burst+processes*concurrency)
 	if long {
 		require.InDelta(t, rate, perSecond, rate/10)

@@ -67,8 +67,8 @@ func (r *receiver) holdAnswers() {
 	r.hold, r.held = make(chan struct{}), 0
 }
 
-// answerOthers makes the receiver respond to all later calls immediately. Calls that already wait
-// keep waiting until the returned function is called.
+// answerOthers makes the receiver respond to all later calls immediately. Calls that are already
+// waiting keep waiting until the returned function is called.
 func (r *receiver) answerOthers() (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -102,9 +102,9 @@ func (m *mailbox) waiting() int {
 	return m.held
 }
 
-// copies returns, for each number of copies, how many messages have that many. It requires that all
-// copies of a message have the same bytes, and so the same Message-ID, and that no two messages
-// share a Message-ID.
+// copies returns the number of messages by their number of copies. It requires that all copies of a
+// message have the same bytes, and so the same Message-ID, and that no two messages share a
+// Message-ID.
 func (m *mailbox) copies(t *testing.T) map[int]int {
 	t.Helper()
 	m.mu.Lock()

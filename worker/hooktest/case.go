@@ -23,9 +23,9 @@ type Case struct {
 	// try there. It is called once for each trial, and each trial has a separate database. If the
 	// handler has state elsewhere, Make must also reset that state. Required.
 	Make func(ctx context.Context, w World) (worker.HandlerFunc, error)
-	// State reads the end state: everything that must be the same after a trouble. Omit values that
-	// may differ, such as generated ids and write times. A string is compared unchanged, any other
-	// value as JSON. Query returns a State that reads rows. Required.
+	// State reads the end state: everything that must be the same with and without a trouble. Omit
+	// values that may differ, such as generated ids and write times. A string is compared
+	// unchanged, any other value as JSON. Query returns a State that reads rows. Required.
 	State func(ctx context.Context, w World) (any, error)
 	// Events are about one object, in the order in which they happened. If there are several
 	// events, other orders are tried too. There must be at least one event, and at most MaxEvents.
@@ -41,7 +41,8 @@ type Case struct {
 	Without []Trouble
 }
 
-// MaxEvents bounds Case.Events, because the number of trials grows with the number of events.
+// MaxEvents is the maximum number of Case.Events, because the number of trials grows with the
+// number of events.
 const MaxEvents = 8
 
 // Event is one event, as the provider of its source would extract it from a delivery.
@@ -92,9 +93,9 @@ func Run(t testing.TB, c Case) {
 }
 
 // Find tries the handler of a case and returns the findings, in the order of the troubles. There
-// are no findings if the handler withstands all troubles. Find returns an error if a trial could
-// not be completed, for example because the handler fails without any trouble, or if the case is
-// invalid.
+// are no findings if the handler withstands all troubles. Find returns an error if the case is
+// invalid, or if a trial could not be completed, for example because the handler fails without any
+// trouble. It then also returns the findings so far.
 func Find(ctx context.Context, c Case) ([]Finding, error) {
 	if c.Source == "" {
 		c.Source = "hooktest"

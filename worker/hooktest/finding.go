@@ -11,8 +11,8 @@ type Finding struct {
 	Trouble Trouble
 	// Story describes what happened, in a sentence.
 	Story string
-	// Want is the state after undisturbed deliveries. Got is the state after the trial, or empty after
-	// a Failure.
+	// Want is the state after undisturbed deliveries. Got is the state after the trial, or empty
+	// after a Failure.
 	Want, Got string
 	// Failure is the reason why the events were not handled completely, or nil if they were.
 	Failure error

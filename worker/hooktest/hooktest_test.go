@@ -161,8 +161,8 @@ func TestAHandlerThatTakesTheLastEventForTheNewestIsFound(t *testing.T) {
 	require.Contains(t, texts[hooktest.Shuffled], "in the order evt_1, evt_3, evt_2.")
 }
 
-// The handler compares times, but reads without a lock before it writes. If events are
-// handled one at a time, it withstands every order.
+// The handler compares times, but reads without a lock before it writes. If events are handled one
+// at a time, the handler withstands every order.
 func TestAHandlerThatReadsWithoutALockIsFound(t *testing.T) {
 	t.Parallel()
 	c := invoices(t, `id text PRIMARY KEY, status text, as_of timestamptz`, func(ctx context.Context, _ hooktest.World, tx pgx.Tx, e inbox.Event, v invoice) error {

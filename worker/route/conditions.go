@@ -88,8 +88,9 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 }
 
 // InTurn calls compile when no other compilation is running, and waits until compile returns. It
-// stops waiting when ctx ends or compileTimeout has passed. A compilation in progress then continues
-// to its end, and delays the next compilation. Errors: ErrCompileBusy, and the cause of ctx.
+// stops waiting when ctx ends or compileTimeout has passed. A compilation in progress then
+// continues to its end, and delays the next compilation. Errors: ErrCompileBusy, and the cause of
+// ctx.
 func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrCompileBusy)
 	defer cancel()

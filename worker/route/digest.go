@@ -12,10 +12,10 @@ import (
 // digestLength is the length of a Digest, in hexadecimal digits.
 const digestLength = 16
 
-// Digest identifies the decisions of routes: the effects of each event, with target and policy, the
-// sources whose events are left to handlers, and the maximum sizes of sources' payloads: see
-// Options.MaxBody. It covers no queues, secrets or other settings of sources. Two processes with the
-// same digest plan the same effects for an event.
+// Digest identifies the decisions of routes. It covers the effects of each event with target and
+// policy, the sources whose events are left to handlers, and the maximum payload sizes of sources
+// (see Options.MaxBody). It does not cover queues, secrets or other settings of sources. Two
+// processes with the same digest plan the same effects for an event.
 func Digest(routes []Route, targets []Target, leftToHandlers []string, maxBodies map[string]int64) string {
 	type decision struct {
 		Route  Route

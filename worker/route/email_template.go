@@ -32,7 +32,7 @@ var templateFuncs = texttemplate.FuncMap{
 	},
 }
 
-// bounded returns a function that calls f, but fails if its arguments together are larger than
+// bounded returns a function that calls f, but fails if the arguments together are larger than
 // maxRendered.
 func bounded(f func(args ...any) string) func(args ...any) (string, error) {
 	return func(args ...any) (string, error) {
@@ -80,9 +80,9 @@ func paddingOf(format string, args []any) int {
 	return padding
 }
 
-// ticks adds an empty text before each node, and at the end of each list. Writing that text fails once
-// the template has taken too long, so that a template without output can be stopped too. ticks calls
-// the function pipe with each pipeline.
+// ticks adds an empty text before each node, and at the end of each list. Writing that text fails
+// once the template has taken too long, so even a template without output stops. ticks passes each
+// pipeline to pipe.
 func ticks(list *parse.ListNode, pipe func(text string)) {
 	if list == nil {
 		return
@@ -117,8 +117,8 @@ func ticks(list *parse.ListNode, pipe func(text string)) {
 // layouts matches calls that format a time, with the layout if it is a literal.
 var layouts = regexp.MustCompile("Format( \"(?:[^\"\\\\]|\\\\.)*\"| `[^`]*`)?")
 
-// computesLayout reports whether a pipeline formats a time with a layout that it computes. The length
-// of such a layout can double with each call.
+// computesLayout reports whether a pipeline formats a time with a layout that it computes. The
+// length of such a layout can double with each call.
 func computesLayout(pipe string) bool {
 	return slices.ContainsFunc(layouts.FindAllStringSubmatch(pipe, -1), func(call []string) bool { return call[1] == "" })
 }

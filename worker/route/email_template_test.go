@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Every template ends in time and uses little memory, even if it writes nothing. A viewer can send any
-// template to the page that tries a route.
+// Every template ends in time and uses little memory, even if it writes nothing. A viewer can send
+// any template to the page on which users try a route.
 //
 //nolint:paralleltest // it measures the heap of the process
 func TestEveryTemplateIsBounded(t *testing.T) {
@@ -82,7 +82,8 @@ func TestEveryTemplateIsBounded(t *testing.T) {
 	}
 }
 
-// heldBytes returns the size of all objects on the heap, including objects that are not collected yet.
+// heldBytes returns the size of all objects on the heap, including dead objects that are not
+// collected yet.
 func heldBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -10,13 +10,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Explanation states whether a route matches an event, and why.
+// Explanation states whether a route matches an event, and the reason if it does not.
 type Explanation struct {
 	Route       string `json:"route"`
 	Destination string `json:"destination"`
 	Wants       bool   `json:"wants"`
-	// Why is the reason why the route does not match the event, or why the effect is parked. It may be
-	// empty.
+	// Why is the reason why the route does not match the event, or why the effect is parked. It may
+	// be empty.
 	Why string `json:"why,omitzero"`
 }
 

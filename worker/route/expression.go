@@ -42,7 +42,7 @@ const (
 // evaluated.
 type expressionEnvs struct {
 	dispatch *cel.Env // with event, body and headers
-	render   *cel.Env // with current too
+	render   *cel.Env // also with current
 }
 
 // errTooLong is returned when an evaluation exceeds its time limit. The cause is the machine and

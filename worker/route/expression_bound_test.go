@@ -88,7 +88,7 @@ func callOf(function string, overload *decls.OverloadDecl) *celast.AST {
 	return celast.NewAST(call, celast.NewSourceInfo(nil))
 }
 
-// product calls the function do for every combination of one value from each list.
+// product calls do for every combination of one value from each list.
 func product(lists [][]any, do func([]any)) {
 	chosen := make([]any, len(lists))
 	var choose func(i int)

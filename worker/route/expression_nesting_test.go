@@ -13,8 +13,8 @@ import (
 )
 
 // maxCompiled is the maximum number of bytes that compiling a condition of 1,000 characters
-// allocates: three times the maximum over all kinds of nesting. Without a limit, compiling
-// allocates gigabytes.
+// allocates. It is three times the largest amount measured for any kind of nesting. Without a
+// limit, compiling allocates gigabytes.
 const maxCompiled = 32 << 20
 
 // nested returns functions by kind of nesting. Each function returns a condition that is nested n
@@ -143,7 +143,7 @@ func FuzzCompilingIsBounded(f *testing.F) {
 	})
 }
 
-// A pattern is refused by its compiled size, not by the length of its text.
+// A pattern is refused because of its compiled size, not because of the length of its text.
 func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
@@ -164,7 +164,8 @@ func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it cou
 	}
 }
 
-// A program that package regexp compiles is at most twice as large as estimated, plus 4.
+// The program that package regexp compiles from a pattern has at most twice the estimated number of
+// instructions, plus 4.
 func TestPatternsAreNoLargerThanEstimated(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Weights in bytes of work. With these weights, every function needs about a tenth of a second, and
-// a few times 16 MiB of memory, for 16 MiB of work.
+// Weights in bytes of work. With these weights, 16 MiB of work takes any function at most about a
+// tenth of a second, and a few times 16 MiB of memory.
 const (
 	valueWeight = 32 // per value, in addition to the bytes of a text
 	// scanWeight divides the number of bytes that a function reads at memory speed.
@@ -130,14 +130,14 @@ func yamlWork(args []ref.Val, limit int) int {
 	return work + mul(copiedSize(&document, map[*yaml.Node]int{}), jsonWeight)
 }
 
-// copiedSize weighs the copies that replace the aliases in a node. known contains the weights of nodes
-// to which aliases refer, after their own aliases are replaced.
+// copiedSize weighs the copies that replace the aliases in a node. known contains the weights of
+// the nodes to which aliases refer, with the aliases inside those nodes replaced.
 func copiedSize(n *yaml.Node, known map[*yaml.Node]int) int {
 	const most = 1 << 40
 	if n.Kind == yaml.AliasNode {
 		size, is := known[n.Alias]
 		if !is {
-			known[n.Alias] = most // until its size is known: a node with an alias of itself is endless
+			known[n.Alias] = most // until the size is known: a node that contains an alias of itself is endless
 			size = min(most, plainSize(n.Alias)+copiedSize(n.Alias, known))
 			known[n.Alias] = size
 		}

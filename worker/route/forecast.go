@@ -8,8 +8,8 @@ import (
 )
 
 // Forecast returns the effects of Plan for display. Each request is complete, as the first claim
-// would store it, with the body that a forward sends. A request that the first attempt renders
-// stays empty, as does the request of an effect that cannot be rendered.
+// would store it, with the body that a forward sends. The request stays empty if the first attempt
+// renders it, or if it cannot be rendered.
 func (t *Table) Forecast(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, error) {
 	effects, err := t.Plan(ctx, e)
 	if err != nil {

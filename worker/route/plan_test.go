@@ -35,7 +35,7 @@ type planCase struct {
 	Error    string // exact reason why the only effect is parked
 }
 
-// planned is an effect in such a file. A missing field has the zero value.
+// planned is an effect in a file of testdata/plan. A missing field has the zero value.
 type planned struct {
 	Route, Scope, Key, Destination, Queue, Policy, Method, URL string
 	Generation                                                 int
@@ -48,7 +48,7 @@ type planned struct {
 	OnPark                                                     string `yaml:"on_park"`
 }
 
-// kindOnly is a destination that has only a kind, which is all that a plan needs.
+// kindOnly is a destination that has only a kind. A plan needs nothing else of it.
 type kindOnly string
 
 func (k kindOnly) Kind() string                               { return string(k) }

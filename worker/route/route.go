@@ -77,7 +77,7 @@ type Route struct {
 // Error describes a fault in one field of a route.
 type Error struct {
 	Route      string
-	Field      string // as in the configuration: when, http.headers.X-Id, email.subject, ...
+	Field      string // name in the configuration: when, http.headers.X-Id, email.subject, ...
 	Expression string // text as given; may be empty
 	Err        error
 }

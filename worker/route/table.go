@@ -84,7 +84,7 @@ func Check(routes []Route, targets []Target) error {
 	return err
 }
 
-// ConfigHash returns the identifier of the configuration of the routes.
+// ConfigHash returns Options.ConfigHash.
 func (t *Table) ConfigHash() string { return t.configHash }
 
 // Names returns the names of all routes, in the order of the configuration.

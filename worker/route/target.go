@@ -11,8 +11,8 @@ type Target struct {
 	// Queue and Policy apply to the destination's effects.
 	Queue  string
 	Policy ledger.Policy
-	// Sender is used for its kind, and for the optional interfaces of package destination that
-	// restrict requests. A plan sends nothing.
+	// Sender is used for its kind, its FirstRequest, and the optional interfaces of package
+	// destination that it implements. Package route never calls Send.
 	Sender destination.Sender
 }
 
