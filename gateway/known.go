@@ -19,8 +19,8 @@ func newAcquaintances() *strangers.Known[origin] {
 	return strangers.NewKnown[origin](rememberedOrigins, rememberedFor, time.Now)
 }
 
-// knowsOrigin reports whether an earlier delivery from this address to this source was
-// accepted. It does not query the database.
+// knowsOrigin reports whether an accepted delivery from this address to this source is remembered.
+// It does not query the database.
 func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	if !address.IsValid() {
 		return false
@@ -31,10 +31,10 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
-// knowsPeer reports whether an earlier delivery from this address to any source was accepted. A new
-// connection does not belong to a source yet. knowsPeer does not ask the cells' quarantines: the
-// set acquaintances also contains the addresses of deliveries that cells have accepted since the
-// process started.
+// knowsPeer reports whether an accepted delivery from this address to any source is remembered. A
+// new connection does not belong to a source yet. knowsPeer does not ask the cells' quarantines:
+// the set acquaintances also contains the addresses of deliveries that cells have accepted since
+// the process started.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }

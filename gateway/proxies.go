@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// proxies lists the peers whose X-Forwarded-* headers are trusted. The default is none,
-// because anyone can send these headers.
+// proxies lists the peers whose X-Forwarded-* headers are trusted. The default is none, because any
+// client can send these headers.
 type proxies []netip.Prefix
 
 // ipExtractor returns the function that finds the sender's address. Echo's default trusts
@@ -82,9 +82,10 @@ func (p proxies) contain(addr netip.Addr) bool {
 }
 
 // publicURL returns the URL that the sender called, in the form that senders sign. The source's
-// PublicURL replaces scheme, host and path; PublicURL in Options replaces scheme and host and
-// adds its path in front. The rest is exactly as it arrived. A forged host only makes the
-// signature wrong.
+// PublicURL replaces scheme, host and path; PublicURL in Options replaces scheme and host and adds
+// its path in front. If neither is set, scheme and host come from the request, or from the
+// X-Forwarded headers of a trusted proxy. The rest is exactly as it arrived. A forged host only
+// makes the signature wrong.
 func (g *Gateway) publicURL(src *source, r *http.Request) *url.URL {
 	called := &url.URL{RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	switch {

@@ -23,8 +23,8 @@ type Quarantine interface {
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
 	// Accepted records the address of a delivery that was accepted or was a duplicate.
 	Accepted(source identity.Source, from netip.Prefix)
-	// Known reports whether an earlier delivery from an address to a source was accepted. An empty
-	// source means any source. The gateway calls Known for each delivery and each connection.
+	// Known reports whether an accepted delivery from an address to a source is remembered. An
+	// empty source means any source. The gateway calls Known for each delivery and each connection.
 	Known(source identity.Source, from netip.Prefix) bool
 }
 

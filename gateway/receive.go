@@ -30,8 +30,8 @@ type reception struct {
 	ctx     context.Context // carries the span
 	span    trace.Span
 	started time.Time
-	arrived time.Time          // of a quarantined delivery, by the database's clock; zero for all others
-	secrets *usable            // accepted at arrival; for a quarantined delivery, accepted now
+	arrived time.Time          // arrival of a quarantined delivery, by the database's clock; zero for other requests
+	secrets *usable            // secrets accepted at arrival or, for a quarantined delivery, now
 	retry   provider.RetryInfo // retry information from a verified request's sender
 
 	flight   flight
@@ -240,7 +240,8 @@ func (rx *reception) prove() {
 // handshake answers the sender's endpoint check. Both results are nil if the request is an
 // ordinary delivery.
 func (rx *reception) handshake(ctx context.Context, request *provider.Request) (*reply, *refusal) {
-	// A body that is still packed may contain an event, so such a POST is a delivery.
+	// A POST whose body is still packed counts as a delivery, because the body may contain an
+	// event.
 	packed := len(request.Body) > 0 && encodingOf(request.Header) != ""
 	if rx.source.Provider.Handshake == nil || packed && request.Method == http.MethodPost {
 		return nil, nil

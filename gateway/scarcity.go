@@ -118,8 +118,8 @@ func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flig
 	return nil, admitted
 }
 
-// slowest returns the slowest body in a share, or nil. If known is true, it considers only the
-// bodies of known senders, otherwise only those of unknown senders.
+// slowest returns the slowest body in a share, or nil. If known is true, slowest considers only
+// bodies of known senders. If known is false, it considers only bodies of unknown senders.
 func (f *flights) slowest(inShare func(*flight) bool, known bool) (slowest *flight) {
 	var due time.Time
 	for _, other := range f.bodies {

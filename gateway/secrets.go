@@ -14,8 +14,8 @@ type Secret struct {
 	Value secret.Value
 	// NotBefore and NotAfter limit the period, inclusively. Zero means no limit. Some senders sign
 	// the retries of an event with the secret of its first delivery. For these senders, NotAfter is
-	// the last time at which they sign a new event with the secret, which stays accepted for
-	// Provider.RetryWindow longer.
+	// the last time at which they sign a new event with the secret. The gateway accepts the secret
+	// for Provider.RetryWindow longer.
 	NotBefore, NotAfter time.Time
 }
 

@@ -138,9 +138,10 @@ func (g *Gateway) Addr() net.Addr {
 	return g.listener.Addr()
 }
 
-// Leave makes every response close its connection; deliveries are accepted as before. Call it a few
-// seconds before Stop if load balancers need time to notice that this gateway stops. Leave closes
-// Options.Listener, if set, so that new connections wait for the next process.
+// Leave makes every response of the server that Start runs close its connection. Deliveries are
+// accepted as before. Call Leave a few seconds before Stop if load balancers need time to notice
+// that this gateway stops. Leave closes Options.Listener, if set, so that new connections wait for
+// the next process.
 func (g *Gateway) Leave() {
 	g.leaving.Store(true)
 	if g.opts.Listener != nil {

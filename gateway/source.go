@@ -61,7 +61,7 @@ type Source struct {
 type Cell struct {
 	// Name is the name of the cell. Required.
 	Name string
-	// Accepter, Quarantine and Minutes are as in Options.
+	// Accepter, Quarantine and Minutes replace the fields of Options with the same names.
 	Accepter   Accepter
 	Quarantine Quarantine
 	Minutes    *measure.Counts

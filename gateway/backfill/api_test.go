@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// listing describes a provider's list: our endpoint at the provider, a type to which the
-// endpoint is subscribed, and one to which it is not.
+// listing describes a provider's list: our endpoint at the provider, an event type to which the
+// endpoint is subscribed, and an event type to which it is not.
 type listing struct{ endpoint, eventType, foreign string }
 
 func listings() map[string]listing {

@@ -96,8 +96,8 @@ func (s Settings) clientName() string {
 	return s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
 }
 
-// keep drops the clients that no source uses any more, because each keeps its token in memory.
-// A pass that is still using a dropped client can finish with it.
+// keep drops the clients that no source uses any more, because each client keeps its token in
+// memory. A pass that is still using a dropped client can finish with it.
 func (c *clients) keep(sources []Source) {
 	used := map[string]bool{}
 	for _, s := range sources {

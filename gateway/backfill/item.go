@@ -48,7 +48,7 @@ type Item struct {
 	Altered string // differences between the item and the webhook
 
 	raw     gjson.Result
-	request *provider.Request // nil if the list does not include it, until fetch loads it
+	request *provider.Request // if the list does not include the request, nil until fetch loads it
 	invalid error
 }
 

@@ -160,8 +160,8 @@ func TestAPauseIsThatOfTheToken(t *testing.T) {
 	require.EqualValues(t, 2, w.count("SELECT count(*) FROM hooklatch.coverage WHERE retry_after > now() + interval '59 minutes' AND source = $1"))
 }
 
-// A pass over a period whose keys are no longer remembered would accept events again, so it is
-// refused.
+// A pass over a period whose event keys are no longer remembered is refused, because it would
+// accept events again.
 func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

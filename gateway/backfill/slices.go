@@ -11,7 +11,7 @@ import (
 
 const (
 	// firstSlice is the length of a pass's first slice, unless the pass continues an interrupted
-	// one. shortestSlice is the shortest length of a slice.
+	// pass. shortestSlice is the shortest length of a slice.
 	firstSlice, shortestSlice = time.Hour, time.Second
 	// fewItems is the number of items below which the next slice becomes twice as long.
 	fewItems = maxItems / 4

@@ -64,7 +64,7 @@ func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
 	require.EqualValues(t, 3, w.turn().Recovered)
 }
 
-// An event listed later than the overlap is found by the pass over the complete window.
+// The pass over the complete window finds an event that the list shows later than the overlap.
 func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

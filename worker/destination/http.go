@@ -266,9 +266,9 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 	out := h.answered(e, resp.StatusCode, resp.Header)
 	replayable := out.Verdict == ledger.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
 	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
-	// The status decides the outcome, even if reading the body fails. Only a preset can override
-	// a 2xx, if the body reports a failure. If the body is read to its end, the connection can be
-	// reused.
+	// The status decides the outcome, even if reading the body fails. Only a preset overrides a
+	// 2xx, and only if the body reports a failure. If the body is read to its end, the connection
+	// can be reused.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
 	if failure := h.preset.failure(body); failure != 0 && out.Verdict == ledger.VerdictDone {
 		out = h.answered(e, failure, resp.Header)

@@ -6,7 +6,7 @@ import (
 )
 
 // link is the connection to a broker that the attempts of one destination share. The first attempt
-// that needs the connection opens it. An attempt that finds it broken opens a new connection.
+// that needs the connection opens it. An attempt that finds the connection broken opens a new one.
 type link[C any] struct {
 	open  func(context.Context) (C, error)
 	alive func(C) bool

@@ -231,7 +231,8 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 }
 
 // closed returns the outcome of a message for which RabbitMQ closed the channel. With one of the
-// codes below, RabbitMQ has not stored the message. With any other code, it may have.
+// codes below, RabbitMQ has not stored the message. With any other code, RabbitMQ may have stored
+// it.
 func (r *RabbitMQ) closed(ctx context.Context, failure *amqp.Error) Outcome {
 	out := Outcome{Excerpt: r.redactor.excerpt([]byte(failure.Reason), false), Err: fmt.Errorf("RabbitMQ %d", failure.Code)}
 	switch failure.Code {

@@ -39,8 +39,8 @@ type Sender interface {
 	Send(ctx context.Context, e *ledger.Effect) Outcome
 }
 
-// TimeLimited is a Sender with a timeout of its own. It is used when a worker is created, for a
-// destination whose options have no timeout.
+// TimeLimited is a Sender with a timeout of its own. A worker uses this timeout for a destination
+// whose options have none.
 type TimeLimited interface {
 	// Timeout returns the longest duration of an attempt.
 	Timeout() time.Duration
@@ -78,8 +78,8 @@ type StatementChecker interface {
 }
 
 // StateReader reads the current state of an object for routes with a refetch. A Sender must
-// implement it if a route refetches with its destination's credentials. Each attempt calls it until
-// the request is rendered.
+// implement StateReader if a route refetches with the credentials of the Sender's destination. Each
+// attempt calls Fetch until the request is rendered.
 type StateReader interface {
 	// Fetch reads the JSON at a URL. If it fails, it returns the outcome of the attempt that needs
 	// the JSON.

@@ -129,7 +129,7 @@ func (c *guardedCall) compilePattern() error {
 func (c *guardedCall) Args() []interpreter.InterpretableV2 { return c.args }
 
 // Exec implements interpreter.InterpretableV2. If an argument is an error or unknown, that argument
-// is the result, as in CEL: all functions that have a rule are strict.
+// is the result, as it is for CEL's own calls: all functions that have a rule are strict.
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := make([]ref.Val, 0, len(c.args)+len(c.constant))
 	for _, arg := range c.args {

@@ -27,9 +27,9 @@ const hashedKeyPrefix = "sha256:"
 // Plan returns the effects of an event. It does no I/O and returns the same result for the same
 // event and routes. For a replay of one route, Plan returns only the effect of that route.
 //
-// If a route cannot be evaluated for this event, its effect is parked with the reason; the route
-// never silently fails to match. The event's other effects are planned as usual. Plan returns an
-// error, and no effects, only if an evaluation took too long or was interrupted.
+// If a route cannot be evaluated for this event, its effect is parked with the reason; the route is
+// never skipped silently. The event's other effects are planned as usual. Plan returns an error,
+// and no effects, only if an evaluation took too long or was interrupted.
 func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, error) {
 	scope := t.scope(ctx, e)
 	var effects []ledger.NewEffect

@@ -7,7 +7,7 @@ import (
 
 // Target is a destination in the form that routes need.
 type Target struct {
-	Name string // as in Route.To
+	Name string // the name by which Route.To refers to the destination
 	// Queue and Policy apply to the destination's effects.
 	Queue  string
 	Policy ledger.Policy
