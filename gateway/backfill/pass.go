@@ -53,7 +53,7 @@ type pass struct {
 // dry reports whether the pass writes nothing.
 func (p *pass) dry() bool { return p.order.DryRun }
 
-// reports reports whether the pass only counts missing events and recovers none.
+// reports is true if the pass only counts missing events and recovers none.
 func (p *pass) reports() bool {
 	return p.dry() || p.order.By == "" && p.source.Settings.Mode == ModeReport
 }
