@@ -9,7 +9,7 @@ import (
 )
 
 // This file declares the arguments of the ledger's statements. Batch rows are declared next to the
-// code that builds them. A duration is in seconds: either an interval, or a time before now.
+// code that builds them. A field whose name ends in Seconds is a duration in seconds.
 
 type attemptOfClaim struct {
 	identity.EffectID

@@ -18,8 +18,8 @@ import (
 type backlog struct {
 	paused  int // effects of a destination that is paused
 	resumed int // effects of a destination that drains after its pause
-	later   int // effects of a destination whose effects all have a later next attempt
-	order   int // effects of one order whose first effect has a later next attempt
+	later   int // effects of a destination whose effects all have their next attempt in the future
+	order   int // effects of one order whose first effect has its next attempt in the future
 	orders  int // effects that are due, each the only one in its order
 }
 

@@ -31,9 +31,9 @@ type begun struct {
 	createdAt     time.Time
 }
 
-// validateBirth refuses a claim for an effect that cannot start when it is created. Such an effect
-// might have to be parked because of doubt, or must wait for other effects or for its rendered
-// request.
+// validateBirth returns an error if the effect's claim is invalid, or if the effect cannot start
+// when it is created. Such an effect might have to be parked because of doubt, or must wait for
+// other effects or for its rendered request.
 func (e NewEffect) validateBirth() error {
 	switch {
 	case e.Claim == nil:
@@ -93,7 +93,7 @@ func (r effectRow) started(b begun) (Effect, error) {
 	if request.URL == "" {
 		request.URL = r.FirstURL
 	}
-	for _, headers := range [][]byte{r.FirstHeaders, r.RequestHeaders} { // the latter override the former
+	for _, headers := range [][]byte{r.FirstHeaders, r.RequestHeaders} { // RequestHeaders override FirstHeaders
 		if err := json.Unmarshal(headers, &request.Headers); err != nil {
 			return Effect{}, fmt.Errorf("decode request headers: %w", err)
 		}

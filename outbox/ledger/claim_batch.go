@@ -80,8 +80,8 @@ type claimRow struct {
 
 type claimArgs struct{ Asked []claimRow }
 
-// claimRound starts the effects that may start. hasTurn means that the orders of all these effects
-// have been checked.
+// claimRound starts or parks effects as claim.sql decides, and returns the answer for each effect
+// that exists. hasTurn means that the orders of all these effects have been checked.
 func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
 	asked := make([]claimRow, 0, len(batch))
 	for _, c := range batch {

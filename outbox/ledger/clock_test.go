@@ -25,8 +25,8 @@ func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	require.NoError(t, err)
 }
 
-// The database's clock was a month ahead when an attempt began, and is right when it ends. The
-// attempt is recorded, and so are the attempts that end at the same time.
+// The database's clock was a month ahead when an attempt began, and is correct when it ends. The
+// ledger records this attempt and the attempts that end at the same time.
 func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

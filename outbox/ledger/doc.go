@@ -25,8 +25,8 @@
 //	 2. in_doubt if an earlier attempt may have been applied. When the attempts are used
 //	    up: parked, or failed if the effect was turned away and is not in doubt.
 //	 3. parked when the attempts are used up, or under at_most_once. A lost attempt counts
-//	    as maybe applied. The next claim after its lease detects it. Under at_least_once that
-//	    claim immediately starts the next attempt.
+//	    as maybe applied. The next claim after the end of its lease detects the loss. Under
+//	    at_least_once that claim immediately starts the next attempt.
 //	 4. in_doubt if an attempt may have been applied.
 //
 // A claim cancels an effect if a newer effect of the same object has superseded it.
@@ -42,7 +42,7 @@
 // The database enforces the state machine (schema/migrations/0006): a trigger refuses every
 // transition that is not in the table. The view effect_transitions lists each transition. For a
 // settled attempt, the row in attempts supplies both start and end. Another trigger records every
-// other transition, including attempts that leave started without a settlement.
+// other transition, including each time an effect leaves the state started without a settlement.
 //
 // Turned away means that an operator may be able to change the receiver's response. The effect is
 // therefore tried again like an effect that was not applied. The two differ when the attempts are
@@ -71,17 +71,17 @@
 // Effects of one (scope, order key) run one after another, by accept_seq. An effect may start under
 // three conditions. If a route created it, no event of its source with a smaller accept_seq waits
 // for dispatch. No earlier effect of its order is unfinished; a parked effect counts as unfinished
-// unless it has on_park skip. No effect of its order is being attempted. Only a lost attempt
-// continues even if new effects were inserted before it. Events accepted at the same time have no
-// order between them.
+// unless it has on_park skip. No effect of its order is being attempted. As an exception, a lost
+// attempt continues even if new effects were inserted before its effect. Events accepted at the
+// same time have no order between them.
 //
 // Only the first unfinished effect of an order has a job. The transaction that ends this effect's
 // turn also inserts the job of the next effect. Each transaction that changes an order locks it (an
 // advisory lock, after its row locks). Only then, in a new snapshot, does it look up the first
 // effect. The last of several such transactions to commit therefore sees all changes, and no job is
-// lost. An application's or a handler's transaction should not wait for that lock, and a dispatch
-// may find the lock taken. A new effect then gets its job immediately, and the claim finds that it
-// is not the effect's turn.
+// lost. The transactions of applications and handlers do not take that lock, and a dispatch may
+// find the lock taken. In both cases a new effect gets its job immediately, and the claim finds out
+// whether it is the effect's turn.
 //
 // The key of latest_by is also an order key. When its turn arrives, an effect is cancelled if a
 // newer effect (occurred_at, then accept_seq) of the same object was applied. The cancelled effect

@@ -70,7 +70,8 @@ func EffectStates() []EffectState {
 	return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectDone, EffectFailed, EffectParked, EffectCancelled}
 }
 
-// Finished reports whether no attempt follows unless an operator requests one.
+// Finished reports whether the effect's attempts have ended. Only an operator can then request
+// another.
 func (s EffectState) Finished() bool {
 	switch s {
 	case EffectDone, EffectFailed, EffectParked, EffectCancelled:
@@ -100,13 +101,14 @@ type NewEffect struct {
 	// or equal.
 	LatestKey string
 	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties. Zero: the
-	// event's occurrence time, or its receipt time if that is unknown.
+	// event's occurrence time, its receipt time if that is unknown, or the current time if there is
+	// no event.
 	OccurredAt time.Time
 
 	// Claim makes the ledger create the effect in the state started, with its first attempt
 	// claimed, unless its destination is paused or has another queue. The process that commits the
 	// effect also executes the attempt under this claim, and the job waits until the lease ends.
-	// ID, KeyTTL, Probe and JobID are ignored. Claim is not allowed for an effect that is
+	// ID, KeyTTL, Probe, JobID and Repeated are ignored. Claim is not allowed for an effect that is
 	// at_most_once, in an order, or not rendered yet. Nil: a job executes the first attempt.
 	Claim *Claim
 

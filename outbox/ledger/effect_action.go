@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// StateError is returned when an action is not possible in the effect's state.
+// StateError is returned when an action is not possible in the effect's state, or a retry has no
+// request to send.
 type StateError struct {
 	Action Action
 	State  EffectState
@@ -46,8 +47,9 @@ func (e *StateError) Error() string {
 
 // Retry allows a failed, parked or cancelled effect to be attempted again, immediately, with the
 // same key and body (I7). An operator requests the attempt, so Retry also applies under
-// at_most_once (I8), and key_ttl starts anew. An effect that could not be rendered is not retried:
-// its event must be replayed. Errors: ErrNotFound, *StateError, ErrUnavailable.
+// at_most_once (I8), and key_ttl starts anew. Retry refuses an effect whose request was erased. It
+// also refuses an effect that could not be rendered: replay its event instead. Errors: ErrNotFound,
+// *StateError, ErrUnavailable.
 func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
@@ -132,7 +134,7 @@ type putAside struct {
 	orderedEffects
 
 	State      EffectState
-	DoubtSince *time.Time // for effects that may have been applied without a record; nil for others
+	DoubtSince *time.Time // effects count as possibly applied since then, if a restore may have lost rows; nil otherwise
 }
 
 // change applies an action to effects and returns the result. If doubtSince is not zero, the

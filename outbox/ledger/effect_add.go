@@ -11,8 +11,8 @@ import (
 )
 
 // AddTx inserts one effect of the application in the transaction of the application's own writes,
-// and reports whether its key was new. It sets the scope, queue, route and generation of e. cause
-// is the event to link, or nil.
+// and reports whether its key was new. It sets the scope, queue, route and generation of e, and the
+// policy if that is empty. cause is the event to link, or nil. Errors: ErrUnknownDestination.
 func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
 	e.Scope, e.Generation = identity.ScopeOfEnqueue(e.Destination), 1
 	return l.addTx(ctx, tx, e, cause, traceparent)

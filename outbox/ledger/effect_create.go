@@ -41,7 +41,9 @@ type Plan struct {
 
 // Planned reports which effects of a Plan were created and which were suppressed.
 type Planned struct {
-	Created    []identity.EffectID // new effects; parked effects, and most that wait for their turn, have no job
+	// Created are the new effects, and the effects that a replay rendered. Parked effects, and most
+	// effects that wait for their turn, have no job.
+	Created    []identity.EffectID
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
 	// Started are those effects of Created that were created in the state started, in the form in
 	// which Claim returns effects. The process that commits them must execute and settle these

@@ -4,7 +4,8 @@ import "errors"
 
 // The errors that callers branch on.
 var (
-	// ErrNotFound is returned when the event or effect does not exist.
+	// ErrNotFound is returned when the event or effect does not exist, or the delivery is no longer
+	// stored.
 	ErrNotFound = errors.New("not found")
 	// ErrUnknownDestination is returned when no worker has registered a destination with that name.
 	ErrUnknownDestination = errors.New("unknown destination")

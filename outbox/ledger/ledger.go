@@ -33,7 +33,7 @@ type Options struct {
 	// connection of the pool. Defaults to 2.
 	Committers int
 	// Patience is how long one batch must be in flight before another starts: see
-	// commit.GroupOptions. Zero: the other starts immediately.
+	// commit.GroupOptions. Zero: another batch starts immediately.
 	Patience time.Duration
 	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger

@@ -98,7 +98,7 @@ type Consequence struct {
 // Act runs f, which performs the action, and records the action and its operator in the same
 // transaction. The transaction is retried until its outcome is known. A retry that finds an earlier
 // try committed does not run f again. Neither does a call that repeats the RequestID, action and
-// target of an earlier one. f must therefore store its results only when it returns nil.
+// target of an earlier one. f must therefore set variables of its caller only when it returns nil.
 func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
 	if err := by.Validate(); err != nil {
 		return err

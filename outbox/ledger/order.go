@@ -22,7 +22,8 @@ type place struct {
 
 func (p place) key() orderKey { return orderKey{Scope: p.id.Scope, OrderKey: p.order} }
 
-// before reports whether p precedes other in their order, as SQL sorts it.
+// before reports whether p precedes other in their order. The comparison matches the sort order of
+// the SQL statements.
 func (p place) before(other place) bool {
 	return cmp.Or(
 		cmp.Compare(p.acceptSeq, other.acceptSeq),
@@ -35,7 +36,8 @@ func (e Effect) place() place {
 	return place{id: e.EffectID, order: e.OrderKey, acceptSeq: e.AcceptSeq}
 }
 
-// head is the first unfinished effect of an order, if it waits for an attempt.
+// head is an effect that waits for an attempt: the first unfinished effect of its order, or a
+// reopened effect.
 type head struct {
 	place
 
@@ -49,8 +51,8 @@ func keysOf(orders map[orderKey]bool) inOrders {
 }
 
 // lockOrders waits for the locks of the orders. It runs after all row locks of the transaction, so
-// that two transactions cannot deadlock. A later statement sees everything that the last holder
-// committed.
+// that two transactions cannot deadlock. A later statement sees everything that earlier holders of
+// the locks committed.
 func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	if len(orders) == 0 {
 		return nil
@@ -111,8 +113,9 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 // wakeNext inserts jobs for the effects that are now first in their orders, because the effects in
 // changed no longer block them. An effect lacks a live job only while an earlier effect of its
 // order is unfinished. Each transaction looks up the first unfinished effect while it holds the
-// lock on the order. So the transaction that finishes the last earlier effect finds no other, and
-// inserts the job. locked means that the caller already holds the locks on the orders.
+// lock on the order. So the transaction that finishes the last earlier effect finds no other
+// unfinished effect before this one, and inserts its job. locked means that the caller already
+// holds the locks on the orders.
 func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)
 	byOrder := make(map[orderKey][]place)

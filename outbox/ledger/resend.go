@@ -146,8 +146,8 @@ func (l *Ledger) lockCause(ctx context.Context, tx pgx.Tx, of Effect) (*Cause, e
 // maxResends is the maximum number of keys that Resends returns.
 const maxResends = 100
 
-// Resends returns the keys of the effects with which operators resent an effect, oldest first, at
-// most 100.
+// Resends returns the keys of the effects that operators created by resending an effect, oldest
+// first. It returns at most 100 keys.
 func (l *Ledger) Resends(ctx context.Context, idempotencyKey string) ([]string, error) {
 	asked := resendsOf{Scope: identity.ScopeOfResend(idempotencyKey), Limit: maxResends}
 	rows, err := l.sql.Resends.With(asked).Query(ctx, pipeline.ByIndex{Sender: l.read})

@@ -1,5 +1,5 @@
--- Checks whether the attempt of a claim is recorded. If so, its transaction was committed, although
--- the response to its COMMIT was lost.
+-- Checks whether the attempt of a claim is recorded. A recorded attempt shows that the claim's
+-- transaction was committed, although the response to its COMMIT was lost.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.all_attempts

@@ -2,7 +2,7 @@
 WITH job AS MATERIALIZED {{live_jobs}}, overdue AS MATERIALIZED (
     SELECT e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent, e.next_attempt_at
     FROM hooklatch.effects AS e
-    WHERE e.destination = ANY (ARRAY[:destination]) -- steps into effects_due, as in oldest_due.sql
+    WHERE e.destination = ANY (ARRAY[:destination]) -- steps into the index effects_due: see oldest_due.sql
         AND e.order_key = ''
         AND e.state IN ('pending', 'started', 'in_doubt')
         AND e.next_attempt_at < LEAST(now() - make_interval(secs => :grace_seconds::float8), {{known_until}})

@@ -6,8 +6,8 @@ WITH effect AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT
             e.scope, e.key, e.generation, e.order_key, e.accept_seq, e.latest_key, e.occurred_at,
-            -- An effect that a handler enqueued waits for no event: it got its position when it was
-            -- enqueued.
+            -- An effect that an application or a handler enqueued waits for no event: it got its
+            -- position when it was enqueued.
             CASE WHEN e.route <> '' THEN e.source END AS waits_for
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope
@@ -16,8 +16,8 @@ WITH effect AS MATERIALIZED (
         LIMIT 1 -- a single row, so that no plan starts with the waiting effects
     ) AS e
 ), undispatched AS MATERIALIZED (
-    -- This is evaluated once for each source: while any transaction uses an old snapshot, it also
-    -- reads index entries of events that are already dispatched.
+    -- The look-up runs once for each source. While any transaction uses an old snapshot, the
+    -- look-up also reads index entries of events that are already dispatched.
     SELECT source.waits_for, {{first_undispatched}} AS accept_seq
     FROM (SELECT DISTINCT waits_for FROM effect WHERE waits_for IS NOT NULL) AS source
 )

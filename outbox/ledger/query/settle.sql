@@ -100,8 +100,8 @@ WITH ended AS (
     WHERE j.id = ANY (ARRAY[w.id])
         AND (w.runs OR (w.waits AND w.is_done AND NOT w.job_stays))
 ), kept_jobs AS (
-    -- River UI then shows the effect as if its job had run. This concerns effects that were not
-    -- done immediately, and all effects if jobs are kept.
+    -- River UI shows the effect as if its fallback job had run. The update applies to effects that
+    -- are not done, and to done effects if jobs are kept.
     UPDATE hooklatch.river_job AS j
     SET
         state = CASE
