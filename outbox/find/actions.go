@@ -24,7 +24,7 @@ type Actions struct {
 func (a Actions) IsZero() bool { return a == Actions{} }
 
 // Actions finds the operator actions before a position, newest first. A limit of 0 means 50; the
-// maximum is 1,000.
+// maximum is 1,000. Errors: ErrCursor.
 func (f *Finder) Actions(ctx context.Context, asked Actions, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	page, err := f.actions(ctx, asked, from, limit)
 	if err != nil {

@@ -110,9 +110,10 @@ func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]expor
 	}), err
 }
 
-// exportedFound returns the rows of ExportedToChange for a slice of a part's events. It selects
-// events that match or cannot be decided, and that the database no longer has. The parameter at is
-// the position before the slice.
+// exportedFound returns the rows of ExportedToChange for a slice of a part's events. It omits
+// erased events, events accepted after the position last, and events that the database still has.
+// From the rest it selects the events that match or cannot be decided. The parameter at is the
+// position before the slice.
 func (f *Finder) exportedFound(ctx context.Context, asked Events, judge *judge, some []*export.Found, at exportedPlace, last int64) ([]Found, error) {
 	refs := make([]identity.EventRef, len(some))
 	for i, one := range some {

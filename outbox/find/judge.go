@@ -47,8 +47,9 @@ func (j *judge) telling() *judge {
 	return j
 }
 
-// judged returns the matching candidates, at most limit of them. It stops when the budget is spent,
-// but judges at least one candidate. through is the number of judged candidates.
+// judged returns the matching candidates, and with j.tells also the undecided candidates, at most
+// limit in total. It stops when the budget is spent, but judges at least one candidate. through is
+// the number of judged candidates.
 func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref], limit int, spent func() bool) (matching []candidate[Ref], through int, err error) {
 	for through < len(all) && len(matching) < limit && (through == 0 || !spent()) {
 		some := all[through:min(through+bodiesAtOnce, len(all))]

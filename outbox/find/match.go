@@ -54,8 +54,8 @@ func textOf(literal string) string {
 // Match is a compiled condition on an event's content.
 type Match struct {
 	By func(*inbox.Event) (bool, error)
-	// Text occurs in the body of every event for which By is true. It consists of letters, digits
-	// and "_.:-" only. By is not called if the body cannot contain Text. Empty: no such text is
+	// Text occurs in the body of every event for which By is true. It consists only of letters,
+	// digits and "_.:-". By is not called if the body cannot contain Text. Empty: no such text is
 	// known.
 	Text string
 }
@@ -63,7 +63,7 @@ type Match struct {
 // Condition compiles a CEL expression on events. Its error describes the mistake in the expression.
 type Condition func(ctx context.Context, text string) (Match, error)
 
-// ConditionError is returned when Content.When cannot be compiled.
+// ConditionError is returned when Content.When cannot be compiled, or the Finder has no Condition.
 type ConditionError struct {
 	Text  string
 	Cause error

@@ -17,7 +17,8 @@ const Settled = time.Minute
 // EventsOnward finds the events after a position, oldest first. It is the counterpart of Events. A
 // walk from the beginning, page after page, returns each event once, when the event is at least as
 // old as Settled. It may miss events that are imported later. It may also miss an event that
-// AcceptTx inserts in a caller's transaction that takes longer than Settled.
+// AcceptTx inserts in a caller's transaction that takes longer than Settled. A limit of 0 means 50;
+// the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	w, err := f.eventWalk(ctx, asked)
 	if err != nil {
@@ -87,8 +88,8 @@ func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since i
 type Found struct {
 	Cursor Cursor            // position after this row
 	At     time.Time         // time when the row was received or created
-	Event  identity.EventRef // the event, or the event that created the effect; empty if the application enqueued it
-	Effect identity.EffectID // zero for an event
+	Event  identity.EventRef // the event, or the event that created the effect; zero if there is none
+	Effect identity.EffectID // zero for an event or a refused delivery
 	Key    string            // the effect's idempotency key, or the refused delivery's id
 	// InDoubt means that the effect may have been applied. Unrendered means that nothing can be
 	// sent, because the request could not be rendered.

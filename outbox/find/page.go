@@ -13,9 +13,9 @@ type Page[Row any] struct {
 	Next Cursor
 	// Looked is the number of rows read, matching or not.
 	Looked int
-	// Back is the receipt or creation time of the last row that was read. The page is complete
-	// back to this time, or up to this time if it walks onward. Zero if no row was read, or if the
-	// rows were looked up by id.
+	// Back is the receipt or creation time of the last row that the page covers. The page is
+	// complete back to this time, or up to this time if it walks onward. Zero if no row was read,
+	// or if the rows were looked up by id.
 	Back time.Time
 	// Unclear counts the rows for which Content.When failed; WhyUnclear is the first error.
 	// Bodiless counts the rows whose body is no longer stored or was erased. Both kinds are

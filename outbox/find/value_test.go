@@ -30,8 +30,9 @@ const fillValues = `SET session_replication_role = replica;
 	) AS v (value);
 	RESET session_replication_role`
 
-// The time to find a value grows with the number of days, not of values. Among 10 million values of
-// a million events, it is less than 50 ms. Equal values beyond the limit are not read.
+// The time to find a value grows with the number of days, not with the number of values. A look-up
+// among 10 million values of a million events takes less than 50 ms. Equal values beyond the limit
+// are not read.
 func TestAnIndexedValueIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)

@@ -51,8 +51,8 @@ type EffectTerms struct {
 	// Order that includes them requires a reason.
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// DoubtSince is the time since which the effects that the run parks may have been applied. The
-	// run marks each of them with it, unless an attempt has already put the effect in doubt. Zero:
-	// no mark.
+	// run stores this time with each of these effects, unless an attempt has already put the effect
+	// in doubt. Zero: the run stores no time.
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
@@ -180,7 +180,8 @@ func (o Order) Record() (json.RawMessage, error) {
 }
 
 // Concealed returns the Order's form in the operator log and in ended runs. Hashes replace the
-// values that its condition searches for; they are salted with requestID, the id of the request.
+// values that its condition searches for. The hashes are salted with requestID, the id of the
+// request.
 func (o Order) Concealed(requestID string) Order {
 	o.Effects.Content, _ = o.Effects.Content.Concealed(requestID)
 	o.Events.Content, _ = o.Events.Content.Concealed(requestID)

@@ -28,7 +28,7 @@ type Preview struct {
 	Place string
 	// More is true if the selection continues after Place.
 	More   bool
-	Sample []Sampled // the first targets of this call, in their current state
+	Sample []Sampled // the first targets of this call, in their current state; nil for refused deliveries
 }
 
 // Sampled is one selected target.

@@ -34,8 +34,8 @@ func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 // ErrNoRun is returned when the run does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// Counts is the progress of a run. A selected target that is counted neither as Changed nor in Came
-// had changed its state before its turn.
+// Counts is the progress of a run. A selected target that is not counted as Changed, Unfinished or
+// Refused had changed its state before its turn.
 type Counts struct {
 	Selected int64 `json:"selected"`
 	Changed  int64 `json:"changed"`
@@ -131,8 +131,8 @@ func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {
 // maxID is above the id of every run.
 const maxID = 1<<63 - 1
 
-// List lists up to limit runs, newest first. The list starts below the id before, or at the
-// newest run if before is 0.
+// List lists up to limit runs, or 50 if limit is 0, newest first. The list starts below the id
+// before, or at the newest run if before is 0.
 func (r *Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
 	if before <= 0 {
 		before = maxID

@@ -69,7 +69,7 @@ type leased struct {
 }
 
 // givenBack is a run that its worker no longer holds. Error is the reason why the run could not
-// continue; empty: another worker continues it.
+// continue. If Error is empty, the stored reason stays.
 type givenBack struct {
 	leased
 

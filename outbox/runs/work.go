@@ -58,9 +58,9 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 	return nil
 }
 
-// Work works on a run until the run ends or is paused, ctx is done, or its time limit, the parameter
-// until, is reached. It returns the run's state at that time. It does nothing while another worker
-// holds the run, or if this process cannot perform the action. Work calls the function progress after
+// Work works on a run until the run ends or is paused, ctx is done, or the time in until is
+// reached. It returns the run's state at that time. Work does nothing while another worker holds
+// the run, or if this process cannot perform the action. Work calls the function progress after
 // each step; progress may be nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}

@@ -1,4 +1,4 @@
--- The next actions before a position, newest first, in the same form as the result of effect_slice.
+-- Returns the next actions before a position, newest first, in the same form as effect_slice.
 -- Actions with the same time are ordered by their ids.
 WITH slice AS MATERIALIZED (
     SELECT o.at, o.id, o.who, o.action, o.target

@@ -1,5 +1,5 @@
--- The time at which a delivery was received, if it is stored. The statement makes one look-up per
--- partition.
+-- Returns the time at which a delivery was received, or no row if the delivery is not stored. The
+-- statement makes one look-up per partition.
 SELECT d.received_at
 FROM (
     SELECT d.received_at

@@ -1,4 +1,4 @@
--- The next effects before a position, newest first, in the same form as the result of event_slice.
+-- Returns the next effects before a position, newest first, in the same form as event_slice.
 -- Effects with the same time are ordered by their keys.
 WITH slice AS MATERIALIZED (
     SELECT {{effect_looked_at}}

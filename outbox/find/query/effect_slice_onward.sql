@@ -1,5 +1,6 @@
--- The next effects after a position, in order of creation; effect_slice returns the effects before
--- it. Erased effects, and effects that finished after :finished_until, are omitted.
+-- Returns the next effects after a position, in order of creation. Its counterpart effect_slice
+-- returns the effects before a position. Erased effects, and effects that finished after
+-- :finished_until, are omitted.
 WITH slice AS MATERIALIZED (
     SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e

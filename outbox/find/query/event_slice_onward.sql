@@ -1,6 +1,7 @@
--- The next events after a position, in order of acceptance; event_slice returns the events before
--- it. An event younger than :settles_in_seconds ends the slice, because earlier events might not be
--- committed yet. If :settles_in_seconds is NULL, no event ends it.
+-- Returns the next events after a position, in order of acceptance. Its counterpart event_slice
+-- returns the events before a position. An event younger than :settles_in_seconds ends the slice,
+-- because earlier events might not be committed yet. If :settles_in_seconds is NULL, no event ends
+-- the slice early.
 WITH ahead AS MATERIALIZED (
     SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p

@@ -1,4 +1,4 @@
--- The events of a delivery, among those with positions near the delivery's time.
+-- Returns the events of a delivery. It searches only the positions near the delivery's time.
 SELECT near.source, near.event_id
 FROM (
     SELECT p.accept_seq, p.source, p.event_id, p.delivery_id

@@ -1,4 +1,4 @@
--- The newest events with an indexed value, at most :limit of each source.
+-- Returns the newest events with an indexed value, at most :limit of each source.
 SELECT p.source, p.event_id
 FROM unnest(:sources::text[]) AS asked (source)
 CROSS JOIN LATERAL (

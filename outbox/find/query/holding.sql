@@ -1,6 +1,6 @@
--- Deliveries whose body may contain a text: bodies that contain the text unchanged, JSON that
--- escapes letters, and forms, which may encode the text. A delivery that is not in the table
--- deliveries is returned too, because its body is unknown.
+-- Returns the numbers of the deliveries whose body may contain a text: bodies that contain the text
+-- unchanged, JSON that escapes letters, and forms, which may encode the text. The result includes
+-- deliveries that are not in the table deliveries, because their bodies are unknown.
 SELECT a.number
 FROM :asked AS a (number integer, delivery_id uuid, received_at timestamptz)
 LEFT JOIN LATERAL (

@@ -1,4 +1,4 @@
--- The sources that have events, each found by one step through the primary key.
+-- Returns the sources that have events. Each source takes one step through the primary key.
 WITH RECURSIVE known AS (
     SELECT min(p.source) AS source
     FROM hooklatch.processed_events AS p

@@ -1,5 +1,5 @@
--- The position of a run that a worker holds, locked until this transaction ends. No row: an
--- operator paused or stopped the run, or another worker took over.
+-- Locks a run that a worker holds until this transaction ends, and returns the run's position and
+-- pace. Returns no row if an operator paused or stopped the run, or another worker took over.
 SELECT place, per_second
 FROM hooklatch.replay_runs
 WHERE id = :id

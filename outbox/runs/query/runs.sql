@@ -1,4 +1,5 @@
--- Runs, newest first.
+-- Returns runs with ids below :before, newest first. If :id is not 0, the query returns only that
+-- run.
 SELECT
     id, name, action, filter, most, per_second, who, role, via, reason, request_id, created_at, {{state}}, since, error, place,
     selected, changed, reopened, in_doubt, unrendered, unclear, COALESCE(total, 0), came,
