@@ -26,8 +26,8 @@ type task struct {
 // attempt is the result of a task: unanswered, denied or ended. It is created when the result is
 // complete, and never changes.
 type attempt interface {
-	// granted reports whether the claim was granted. If not, nothing was attempted, and the rate
-	// token is free for another run.
+	// granted reports whether the claim was granted. If granted returns false, nothing was
+	// attempted, and the rate token is free for another run.
 	granted() bool
 }
 

@@ -86,10 +86,11 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn reports whether an effect may be attempted as soon as it is created. Effects that
-// belong to an order, need a rate token or are rendered late may not. Neither may parked effects,
-// effects that are applied in the transaction of their claim, and at_most_once effects. If the
-// attempt of an at_most_once effect were lost, the effect would need an operator.
+// mayBeBorn reports whether an effect may be attempted as soon as it is created. It returns false
+// for effects that belong to an order, need a rate token or are rendered late. It also returns
+// false for parked effects, at_most_once effects, and effects that are applied in the transaction
+// of their claim. If the attempt of an at_most_once effect were lost, the effect would need an
+// operator.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late

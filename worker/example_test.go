@@ -45,8 +45,8 @@ func check(err error) {
 	}
 }
 
-// A worker sends the effects that routes create from events. Start returns when the worker runs,
-// and Stop when its work in progress is done.
+// A worker sends the effects that routes create from events. Start returns when the worker runs.
+// Stop returns when the worker's current jobs have ended.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, stop := examplePool(ctx)

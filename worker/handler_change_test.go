@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// configured starts a process with the bundle's routes, whose configuration file has testSource. left
-// are the sources that the file leaves to handlers.
+// configured starts a process with the bundle's routes, whose configuration file has testSource.
+// The parameter left lists the sources that the file leaves to handlers.
 func (b *bundle) configured(t *testing.T, left ...string) *Worker {
 	t.Helper()
 	return b.configuredWith(t, testSource, left)
@@ -44,8 +44,8 @@ func (b *bundle) handling(t *testing.T, handle func()) {
 	one.start(t, w)
 }
 
-// An event that was accepted, or is replayed, before its source has handlers waits for the handlers.
-// The routes do not dispatch the event, neither those of an older process nor those of a newer one.
+// An event that was accepted, or is replayed, before its source has handlers waits for the
+// handlers. Neither the routes of an older process nor those of a newer process dispatch the event.
 func TestEventsOfASourceThatGainsHandlersWaitForThem(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -103,8 +103,8 @@ func TestHandlersThatRestartKeepTheirEvents(t *testing.T) {
 	})
 }
 
-// A process takes events from handlers only if its configuration says that their source has none,
-// and if no running process has any.
+// A process takes events back from handlers only if its own configuration has no handlers for the
+// events' source, and no running process has handlers for that source.
 func TestEventsOfHandlersStayWithThem(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, *bundle) *Worker{

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// handlersGoneFor is the time for which no running process must have had handlers of a source before
-// its events are routed. The program with the handlers may be restarting.
+// handlersGoneFor is how long a source must have been without handlers in all running processes
+// before its events are routed. The program with the handlers may be restarting.
 const handlersGoneFor = fleet.GatewayPatience
 
 // handlerWatch remembers since when sources have had no handlers.
@@ -21,8 +21,8 @@ type handlerWatch struct {
 	since map[string]time.Time
 }
 
-// gone returns those of the sources without handlers that were also without handlers in all earlier
-// calls for at least the given time.
+// gone returns the sources in unhandled that every earlier call also listed, for at least the given
+// time.
 func (h *handlerWatch) gone(unhandled []string, atLeast time.Duration) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

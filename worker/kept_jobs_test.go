@@ -76,8 +76,8 @@ func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	}
 }
 
-// A completed job does not run again. Reconciliation creates a new job if the work is not done, and
-// so does a replay.
+// A completed job does not run again. Reconciliation creates a new job if the work is not done. A
+// replay also creates a new job.
 func TestAKeptJobDoesNoWork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

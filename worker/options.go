@@ -77,9 +77,9 @@ type Options struct {
 	// templates read; 0 means no limit. An effect that would read more is parked. If nil, no source
 	// has a limit.
 	MaxBody func(source string) int64 `yaml:"-"`
-	// MaxBodies are limits like those of MaxBody, by source, and replace them. Processes with other
-	// MaxBodies have another configuration: after a limit was raised, no older process parks an event
-	// that only the new limit allows.
+	// MaxBodies are limits like those of MaxBody, by source. A source's limit in MaxBodies takes
+	// precedence over MaxBody. Processes with different MaxBodies have different configurations:
+	// after a limit was raised, no older process parks an effect that only the new limit allows.
 	MaxBodies map[string]int64 `yaml:"-"`
 
 	// Search returns JSON pointers to the values by which operators find a source's events. It is

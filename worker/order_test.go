@@ -38,8 +38,8 @@ func (b *bundle) take(t *testing.T, in incoming) {
 	require.NoError(t, err)
 }
 
-// Effects with the same key reach the receiver in the order in which their events were accepted,
-// while effects with other keys continue.
+// Effects with the same order key reach the receiver in the order in which their events were
+// accepted. Effects with other order keys do not wait for them.
 func TestOrderEndToEnd(t *testing.T) {
 	t.Parallel()
 	const keys, perKey = 50, 20

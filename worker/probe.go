@@ -23,9 +23,9 @@ import (
 // whether the destination works.
 const probeSoon = time.Second
 
-// probesAtOnce is the number of probes that a process makes simultaneously. A probe may last as long as
-// its destination's timeout. Each destination has at most one probe. Fewer destinations that do not
-// answer delay no other probe, and no number of them delays other upkeep.
+// probesAtOnce is the number of probes that a process makes simultaneously. A probe may last as
+// long as its destination's timeout. Each destination has at most one probe. Other probes are
+// delayed only if at least this many destinations do not answer. Other upkeep is never delayed.
 const probesAtOnce = 32
 
 // snoozeProbe returns a snooze, and arranges that the queue is woken when the snooze ends, because

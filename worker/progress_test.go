@@ -10,7 +10,7 @@ import (
 )
 
 // Dispatches and attempts count as progress, with and without a job. Upkeep does not: it continues
-// while they are stuck.
+// while dispatches and attempts are stuck.
 func TestProgressIsOfEventsAndEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// A queue is polled at the shortest interval of its destinations. A process fetches one job for
-// each slot, and half as many more.
+// A queue is polled at the shortest interval of its destinations, or at the default interval if one
+// of them sets none. A process fetches one job for each slot, and half as many more.
 func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 	t.Parallel()
 	destinations := []DestinationOptions{

@@ -56,8 +56,8 @@ func (h *honest) called() (calls, keys, most int) {
 
 // Events of two sources cause effects at an at_least_once and an at_most_once destination, while
 // workers run all the time. The server is lost, and the backup is restored to an earlier time. At
-// that time some effects of both destinations were pending. These effects were done later, and so
-// were effects of events that the restore lost.
+// that time some effects of both destinations were pending. These effects, and effects of events
+// that the restore lost, were done later.
 //
 // Before an operator confirms the server, no at_most_once effect starts, and everything else
 // continues. Afterwards an effect may be done again only under its key. Effects wait for an

@@ -79,16 +79,15 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 	return next, nil
 }
 
-// SetRoutes replaces all routes: it calls SetRouting with Sources, LeftToHandlers and MaxBodies of the
-// options.
-// Jobs in progress keep their old routes. Destinations stay as given to New.
+// SetRoutes replaces all routes: it calls SetRouting with the Sources, LeftToHandlers and MaxBodies
+// of the options. Jobs in progress keep their old routes. Destinations stay as given to New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 	next := w.opts.routing()
 	next.Routes, next.ConfigHash = routes, configHash
 	return w.SetRouting(context.Background(), next)
 }
 
-// SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a running
+// SetRouting replaces the Worker's Routing. It changes nothing if a route is wrong, or if a running
 // Worker cannot announce the change. The announcement keeps processes with older routes from
 // dispatching later events.
 func (w *Worker) SetRouting(ctx context.Context, r Routing) error {

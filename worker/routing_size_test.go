@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// A source's max_body is raised in a rolling deploy. A process with the former limit parks no event
-// that only the new limit allows, no matter which process takes the event's job.
+// A source's max_body is raised in a rolling deploy. A process with the former limit parks no
+// effect that only the new limit allows, no matter which process takes the event's job.
 func TestRaisedLimitOfASourceDecides(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)

@@ -28,7 +28,7 @@ type slowPlans struct {
 // slowSource is what is known about a source whose latest plan was slow.
 type slowSource struct {
 	inARow int
-	until  time.Time // end of the pause; zero before the first
+	until  time.Time // end of the last pause; zero before the first pause
 }
 
 // planNow reports whether events of the source are planned while they are accepted.

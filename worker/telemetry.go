@@ -36,7 +36,7 @@ const (
 // Outcomes of a run, in addition to the outcomes of events and the states of effects.
 const (
 	outcomeAlready = "already" // another run had dispatched the event, or had finished the effect
-	outcomeLeft    = "left"    // a process with a newer configuration decides
+	outcomeLeft    = "left"    // a process with a newer configuration decides, or the planned event is a duplicate
 	outcomeClean   = "clean"   // a check returned no row
 	outcomeDone    = "done"    // a handler returned nil
 	outcomeError   = "error"   // another run follows, or a handler returned an error

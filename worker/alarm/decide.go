@@ -69,7 +69,7 @@ func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []
 		}
 		keep = append(keep, s)
 	}
-	for _, one := range found { // not over the map now, which has no fixed order
+	for _, one := range found { // found has a fixed order, and the map now has none
 		if _, isNew := now[stateKey{one.Name, one.Subject}]; isNew {
 			s := &state{Alert: one, BeganAt: d.now, SeenAt: d.now}
 			d.update(s)

@@ -44,7 +44,7 @@ func (m *Message) key(destination string) string {
 }
 
 // destinationOf returns the destination of an effect key that Message.key returned. The statement
-// states.sql reads it in the same way.
+// states.sql finds the destination in the same way.
 func destinationOf(key string) string {
 	destination, _, _ := strings.Cut(key, " ")
 	return destination

@@ -29,8 +29,9 @@ func (t Target) takes(severity Severity, team string) bool {
 	return t.Team == team && slices.Contains(severities, severity)
 }
 
-// targetsOf returns the indexes of an alert's targets in Options.To. These are the targets of its
-// team that take its severity or, if there are none, the targets without a team that take it.
+// targetsOf returns the indexes of an alert's targets in Options.To. These are the targets of the
+// alert's team that take the alert's severity. If there are none, these are the targets without a
+// team that take that severity.
 func (a *Alarm) targetsOf(about Alert) []int {
 	team := ""
 	if a.opts.TeamOf != nil {

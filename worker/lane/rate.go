@@ -18,8 +18,8 @@ const (
 	// token becomes valid later is snoozed.
 	maxRateWait = time.Minute
 	// prefetchSpan limits the number of tokens that a process takes in one statement: the tokens of
-	// this time span, but at least one. Each process that takes tokens before another delays the
-	// other's token by at most this time, or by one interval at a low rate.
+	// this time span, but at least one. A process that takes tokens first delays the tokens of each
+	// later process by at most this time, or by one interval at a low rate.
 	prefetchSpan = 100 * time.Millisecond
 	// tokenLife is the time that an unused token stays valid after it was due.
 	tokenLife = time.Second
