@@ -83,7 +83,7 @@ func (b *bundle) questions() map[string]question {
 const ofEffects = 16
 
 // A first page reads only as many rows as its time allows: 100 ms of server time, or 250 ms if it
-// reads bodies. It reports how far it looked, and a walk from there finds all other rows.
+// reads bodies. It reports how far it looked, and a walk from there finds all other matches.
 func TestFirstAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)

@@ -20,8 +20,8 @@ var ErrCursor = errors.New("not a cursor of a list")
 // onward.
 const Beginning Cursor = ""
 
-// BeforeEvent returns the position before the event with an accept_seq. A walk back from that
-// position begins with the event accepted just before it.
+// BeforeEvent returns the position before the event with the given accept_seq. A walk back from
+// that position begins with the event accepted just before it.
 func BeforeEvent(acceptSeq int64) Cursor { return place{acceptSeq: acceptSeq}.ofEvent() }
 
 // place is the position of a walk: an event's accept_seq, an effect's time and key, or an action's

@@ -21,7 +21,8 @@ import (
 const nearby = 5_000
 
 // EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It
-// returns none if the delivery is no longer stored. A limit of 0 means 50; the maximum is 1,000.
+// searches only positions near the delivery's time, and returns no event if the delivery is no
+// longer stored. A limit of 0 means 50; the maximum is 1,000.
 func (f *Finder) EventsOfDelivery(ctx context.Context, id uuid.UUID, limit int) ([]*inbox.Event, error) {
 	events, err := f.eventsOfDelivery(ctx, id, min(column.Limit(limit), maxLimit))
 	if err != nil {

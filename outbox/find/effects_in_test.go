@@ -73,7 +73,7 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	exec(`INSERT INTO hooklatch.links (accept_seq, scope, key, generation, suppressed) SELECT accept_seq, 'c', 'same', 1, false FROM hooklatch.processed_events WHERE event_id = 'one'`)
 	require.Equal(t, "2 pending", effectsOf(t, b, find.Events{})["one"])
 
-	// These effects were linked by a version without the table links.
+	// A version without the table links linked this effect.
 	exec(`UPDATE hooklatch.processed_events SET processed_at = now() WHERE event_id = 'waits'`)
 	exec(`ALTER TABLE hooklatch.effect_events DISABLE TRIGGER USER`)
 	exec(`INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed) VALUES ('stripe', 'waits', 'b', 'same', 1, false)`)

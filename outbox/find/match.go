@@ -25,8 +25,8 @@ type Content struct {
 // IsZero reports whether c selects everything.
 func (c Content) IsZero() bool { return c == Content{} }
 
-// Concealed returns c with its literals replaced by hashes, and the literals. salt is the id of the
-// run's request.
+// Concealed returns c with hashes in place of its literals, and returns the literals. salt is the
+// id of the run's request.
 func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 	concealed.When, literals = condition.Concealed(c.When, salt)
 	for i, literal := range literals {

@@ -127,8 +127,8 @@ func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, 
 	return page, nil
 }
 
-// EffectsToChange is like EventsToChange, but for effects. It selects effects created at asOf or
-// earlier that have not finished since then and are not erased.
+// EffectsToChange is like EventsToChange, but for effects. It selects effects that were created at
+// asOf or earlier, did not finish after asOf, and are not erased.
 func (f *Finder) EffectsToChange(ctx context.Context, asked Effects, from Cursor, asOf time.Time) (Page[Found], error) {
 	page, err := f.effectsToChange(ctx, asked, from, asOf)
 	if err != nil {

@@ -83,7 +83,7 @@
 // find the lock taken. In both cases a new effect gets its job immediately, and the claim finds out
 // whether it is the effect's turn.
 //
-// The key of latest_by is also an order key. When its turn arrives, an effect is cancelled if a
+// The key of latest_by is also an order key. When an effect's turn arrives, it is cancelled if a
 // newer effect (occurred_at, then accept_seq) of the same object was applied. The cancelled effect
 // is linked to the newer effect. The table object_versions stores the newest applied version of
 // each object.

@@ -19,7 +19,7 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 }
 
 // addTx inserts an effect that no route creates, and reports whether its key was new. It sets the
-// queue and route of e.
+// queue and route of e, and the policy if that is empty.
 func (l *Ledger) addTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
 	var queue string
 	var policy Policy

@@ -43,8 +43,8 @@ type Settlement struct {
 	// EndsJob is true if the job's run has no work left once the effect is done. The job is then
 	// deleted. Otherwise River completes the job.
 	EndsJob bool
-	// KeepsJob applies to an attempt that no job executes. If it is true, the effect's waiting job
-	// is completed once the effect is done. Otherwise the job is deleted.
+	// KeepsJob applies to an attempt that no job executes. If KeepsJob is true, the effect's
+	// waiting job is completed once the effect is done. Otherwise the job is deleted.
 	KeepsJob bool
 }
 

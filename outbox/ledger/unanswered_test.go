@@ -103,7 +103,7 @@ func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, b.stands(t, id).Attempt)
 }
 
-// An effect that another claim holds in the meantime is left unchanged.
+// If another claim holds the effect in the meantime, takeBack leaves the effect unchanged.
 func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

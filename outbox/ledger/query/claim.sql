@@ -1,8 +1,8 @@
 -- T3, first half: grants each effect that may be attempted to the claiming job, in key order. An
 -- effect whose attempt outlived its lease is in doubt. It is tried again under at_least_once and
--- parked under at_most_once; a trigger records this. An ordered effect first gets only the verdict
--- to check its order. Until an operator confirms a restored or promoted server, no at_most_once
--- effect starts.
+-- parked under at_most_once; a trigger records this. An effect in doubt for longer than key_ttl is
+-- parked. An ordered effect first gets only the verdict to check its order. Until an operator
+-- confirms a restored or promoted server, no at_most_once effect starts.
 WITH asked AS (
     SELECT a.*
     FROM :asked AS a (
@@ -36,7 +36,7 @@ WITH asked AS (
         -- current run of unauthorized responses.
         COALESCE(d.succeeded_at > GREATEST(COALESCE(e.refused_since, e.last_attempt_at), e.reopened_at), false) AS own_fault,
         COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused,
-        e.policy = 'at_most_once' AND NOT (SELECT {{at_home}}) AS withheld, -- evaluated for at_most_once only
+        e.policy = 'at_most_once' AND NOT (SELECT {{at_home}}) AS withheld, -- evaluated only for at_most_once
         past.unsure
     FROM asked
     -- Each effect is a separate look-up, whatever the statistics say. The body is not among the

@@ -1,5 +1,5 @@
--- Returns the bodies of several events' deliveries. Each is found by its key, whatever the
--- statistics say. A separate statement reads large bodies.
+-- Returns the bodies of several events' deliveries. Postgres finds each delivery by its event's
+-- key, whatever the statistics say. A separate statement reads large bodies.
 SELECT
     p.source, p.event_id, p.item, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body
 FROM :asked AS a (source text, event_id text)

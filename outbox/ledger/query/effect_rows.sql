@@ -1,5 +1,5 @@
--- Returns several effects without their bodies. Each is found by its key, whatever the statistics
--- say.
+-- Returns several effects without their bodies. Postgres finds each effect by its key, whatever the
+-- statistics say.
 SELECT
     {{effect_columns}},
     NULL::bytea AS request_body, e.state, e.lease_until, e.next_attempt_at

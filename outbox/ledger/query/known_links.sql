@@ -1,5 +1,5 @@
--- Returns those of the given links that already exist. The fence prevents other transactions from
--- linking the effects of these events meanwhile.
+-- Returns the given links that already exist. The fence prevents other transactions from linking
+-- the effects of these events meanwhile.
 SELECT l.accept_seq, l.scope, l.key, l.generation
 FROM :links AS l (accept_seq bigint, source text, event_id text, scope text, key text, generation integer)
 CROSS JOIN LATERAL (

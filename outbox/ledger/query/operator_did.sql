@@ -1,4 +1,4 @@
--- Checks whether an earlier try of the same request was committed.
+-- Checks whether an earlier try of the same request has applied the action to the target.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.operator_log
