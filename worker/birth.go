@@ -98,8 +98,8 @@ func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 
 // begin starts the attempts whose claims were committed, each in a separate goroutine, and frees
 // the other slots. It queries the ledger if the dispatch got no response, because the claims may be
-// committed. It also does so if the event was already dispatched, because an earlier try of this
-// dispatch may have committed them.
+// committed. It also queries the ledger if the event was already dispatched, because an earlier try
+// of this dispatch may have committed the claims.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
 	b, born := f.births, f.of

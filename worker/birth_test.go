@@ -185,7 +185,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	require.Zero(t, w.lanes["app"].Taken())
 }
 
-// A claim that a process repeats is not taken back. If it were, the attempt could be settled as not
+// A claim that a process repeats is not taken back. Otherwise the attempt could be settled as not
 // applied while the call is in flight.
 func TestABirthThatIsAskedForIsNotTakenBack(t *testing.T) {
 	t.Parallel()

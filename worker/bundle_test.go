@@ -133,7 +133,7 @@ func (s fakeSender) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
-// accept commits one event. handlers is true if its source has handlers.
+// accept commits one event. handlers is true if the event's source has handlers.
 func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 	t.Helper()
 	_, err := b.outbox.Accept(t.Context(), outbox.Delivery{

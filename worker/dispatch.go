@@ -282,8 +282,8 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 		return dispatched, nil
 	}
 	// River returns ErrNotFound if the job was rescued during this run and so is no longer in the
-	// state running. The commit goes on: this run holds the fence, so the job's next run finds the
-	// event dispatched.
+	// state running. The commit continues: this run holds the fence, so the job's next run finds
+	// the event dispatched.
 	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
 	}

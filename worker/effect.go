@@ -32,7 +32,7 @@ const (
 	// random part, up to the same length, is added to each wait.
 	pausedSnooze = 5 * time.Second
 	// withheldSnooze is the wait of an effect that is withheld until an operator confirms the
-	// server. A random part is added as for pausedSnooze, because thousands of effects may wait,
+	// server. As for pausedSnooze, a random part is added, because thousands of effects may wait
 	// for hours.
 	withheldSnooze = 10 * time.Second
 )
@@ -180,7 +180,8 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.
 		return fmt.Errorf("%s: %w", l.Name, e.err)
 	}
 	if e.settled.Late {
-		// Another attempt holds the lease and will end both the effect and its job.
+		// Another attempt has taken over the effect, or an operator has parked or cancelled the
+		// effect. The job's next run queries the ledger again.
 		return river.JobSnooze(l.lease())
 	}
 	if e.settled.State == ledger.EffectDone && e.effect.Attempt == 1 && !w.keepsJobs {

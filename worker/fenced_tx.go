@@ -9,11 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// fencedTx is a transaction for a statement that may be abandoned. Its methods are called by the
-// sender's goroutine. After abandon has returned, no method of the transaction or of its savepoints
-// runs, so only the rollback uses the transaction. The results of Query, QueryRow, SendBatch,
-// LargeObjects and Conn are not fenced: their methods may run code of the sender, which may never
-// return.
+// fencedTx is a transaction for a statement that may be abandoned. The sender's goroutine calls its
+// methods. After abandon has returned, no method of the transaction or of its savepoints runs, so
+// only the rollback uses the transaction. The results of Query, QueryRow, SendBatch, LargeObjects
+// and Conn are not fenced: their methods may run code of the sender, which may never return.
 type fencedTx struct {
 	*fence
 

@@ -85,7 +85,7 @@ func TestEventsOfASourceThatLosesItsHandlersAreRouted(t *testing.T) {
 	}
 }
 
-// Handlers of a source may be gone for a while because their program restarts.
+// A source counts as without handlers only after a minute, because its program may be restarting.
 func TestHandlersThatRestartKeepTheirEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

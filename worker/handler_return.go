@@ -21,8 +21,7 @@ type handlerWatch struct {
 	since map[string]time.Time
 }
 
-// gone returns the sources in unhandled that every earlier call also listed, for at least the given
-// time.
+// gone returns the sources in unhandled that all calls have listed for at least the given time.
 func (h *handlerWatch) gone(unhandled []string, atLeast time.Duration) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -63,11 +63,11 @@ type Options struct {
 	// sources are left to processes that have those sources. If nil, Sources are the sources that
 	// Routes name.
 	Sources []string `yaml:"-"`
-	// LeftToHandlers are those of Sources whose events are processed by programs with Go handlers,
-	// not by this process's routes. Such events go to the queues of handlers, even if they were
+	// LeftToHandlers lists the Sources whose events are processed by programs with Go handlers, not
+	// by this process's routes. Such events go to the queues of handlers, even if they were
 	// accepted before the source had handlers. The events of the other sources are taken back from
-	// these queues while no running process has handlers for them. If nil, the process does not know
-	// which sources have handlers elsewhere, and moves no events.
+	// these queues while no running process has handlers for them. If nil, the process does not
+	// know which sources have handlers elsewhere, and moves no events.
 	LeftToHandlers []string `yaml:"-"`
 	// ConfigHash identifies the configuration of the routes. It is stored with every event that the
 	// routes dispatch or skip.

@@ -92,7 +92,8 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 
 // watchServer logs that at_most_once effects are withheld because no operator has confirmed the
 // database server. It logs at most one line every tellWithheldEvery; told is the time of the last
-// line. With Options.Synchronous, a promoted standby needs no confirmation: it lacks no data.
+// line. With Options.Synchronous, a promoted standby needs no confirmation, because it has all
+// data.
 func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()

@@ -97,7 +97,8 @@ func TestARetriedJobOfAFailedEffectSaysHowToRetryTheEffect(t *testing.T) {
 	require.Contains(t, job.Errors[len(job.Errors)-1].Error, "hooklatch effects retry "+b.effects(t)[0].IdempotencyKey)
 }
 
-// Postgres keeps no notification for a process that is not listening.
+// Postgres keeps no notification for a process that is not listening. syncPauses therefore notifies
+// the processes again.
 func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

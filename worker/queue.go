@@ -25,8 +25,8 @@ const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 // plainName matches the names that are used in a queue name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
-// upkeepWorkers is enough for one job of each periodic kind of upkeep, which is as many as a process
-// runs, and for runsAtOnce bulk runs and probesAtOnce probes.
+// upkeepWorkers is enough for one job of each periodic kind of upkeep, for runsAtOnce bulk runs and
+// for probesAtOnce probes. A process runs at most one job of each periodic kind.
 const upkeepWorkers = 8 + runsAtOnce + probesAtOnce
 
 // completionSlack is the time within which River usually stores a snooze.

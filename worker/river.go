@@ -126,7 +126,8 @@ func (processClock) Now() time.Time { return clock.Now() }
 // database's time.
 func (processClock) NowOrNil() *time.Time { return nil }
 
-// warnings drops River's log lines below warning level: they repeat Hooklatch's own.
+// warnings drops River's log lines below warning level, because they repeat Hooklatch's own log
+// lines.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

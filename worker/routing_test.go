@@ -176,8 +176,8 @@ func TestReloadedRoutesDecide(t *testing.T) {
 
 // A process that dies without withdrawing counts as running for half a minute more, and no other
 // process takes its events until then. A gateway plans no events: the workers only wait, for a
-// limited time, until a worker has the gateway's routes. The time begins again when the last worker
-// with these routes stops.
+// limited time, until a worker has the gateway's routes. This limited time begins again when the
+// last worker with these routes stops.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}

@@ -39,7 +39,7 @@ const (
 	partitionsEvery = time.Hour
 	reconcileEvery  = time.Minute
 	// retentionEvery is the interval at which retention continues unfinished work, or checks
-	// whether there is enough to delete, which is the case about once an hour.
+	// whether there is enough to delete. There is enough about once an hour.
 	retentionEvery = 30 * time.Second
 	// retentionBudget bounds one run. It is below minJobTimeout and below retentionEvery.
 	retentionBudget = 20 * time.Second

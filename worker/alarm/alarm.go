@@ -34,7 +34,8 @@ type Options struct {
 	// TeamOf returns the team that owns the alert's source or destination. If nil, no alert
 	// has a team.
 	TeamOf func(a Alert) string
-	// For is the minimum time that an alert must fire before it is sent. Defaults to 2 minutes.
+	// For is the minimum time that an alert must fire before a notification is sent. Defaults to 2
+	// minutes.
 	For time.Duration
 	// Repeat is the interval at which an alert is sent again. Defaults to 4 hours.
 	Repeat time.Duration
@@ -79,7 +80,7 @@ func New(opts Options) (*Alarm, error) {
 	return a, err
 }
 
-// Turn decides which alerts to send to which targets, and enqueues them. It then calls
+// Turn decides which alerts to send to which targets, and enqueues the notifications. It then calls
 // Options.Beat. One worker at a time calls Turn, every 15 seconds.
 func (a *Alarm) Turn(ctx context.Context) error {
 	snapshot, err := a.measure.Read(ctx)
@@ -177,7 +178,8 @@ func (a *Alarm) enqueue(ctx context.Context, tx pgx.Tx, m *Message) (string, err
 	key := m.key(to.Destination)
 	m.created, err = a.opts.Enqueue(ctx, tx, outbox.Enqueue{
 		Destination: to.Destination, Key: identity.Key(key), Request: request, Policy: ledger.AtLeastOnce,
-		// After an outage, the end of an incident must not arrive before its beginning.
+		// After an outage, the message that an alert resolved must not arrive before the message
+		// that it fired.
 		OrderKey: m.incident() + " " + strconv.Itoa(m.target), OnPark: ledger.OnParkSkip,
 	})
 	return key, err

@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Two recipients of one destination are two targets. A message that was sent before is not logged
-// as sent.
+// Two recipients of one destination are two targets. A message that was already sent is not logged
+// again.
 func TestTargetsMayShareADestination(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -55,7 +55,7 @@ func TestTargetsMayShareADestination(t *testing.T) {
 	tell(`target = target`)
 	require.Len(t, sent, 1)
 	require.Contains(t, sent[0], "ann@example.com")
-	tell(`told_at = told_at - interval '1 minute'`) // the first target did not receive it
+	tell(`told_at = told_at - interval '1 minute'`) // the first target did not receive the message
 	require.Len(t, sent, 2)
 	require.Contains(t, sent[1], "ben@example.com")
 	require.Equal(t, 2, strings.Count(logs.String(), "alert sent"))
@@ -64,8 +64,8 @@ func TestTargetsMayShareADestination(t *testing.T) {
 	require.Len(t, sent, 2)
 	require.Equal(t, 2, strings.Count(logs.String(), "alert sent"))
 
-	// After an outage, the end of an incident does not overtake its beginning on the way to the
-	// same target.
+	// After an outage, the message that an alert resolved does not overtake the message that it
+	// fired, on the way to the same target.
 	firing = nil
 	tell(`target = 1, seen_at = seen_at - interval '1 hour'`)
 	require.Len(t, sent, 3)

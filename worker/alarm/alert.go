@@ -33,8 +33,8 @@ type Alert struct {
 	Message string `json:"message"`
 	Command string `json:"command"`
 
-	// For is the minimum time that the alert must fire before a notification is sent, if it is
-	// longer than Options.For.
+	// For is the minimum time that the alert must fire before a notification is sent. It replaces
+	// Options.For if it is longer.
 	For time.Duration `json:"-"`
 }
 

@@ -169,7 +169,8 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	}
 }
 
-// Passes that only report have moved past the events that they reported, so the command names a time.
+// A pass that only reports events moves the watermark past them. The command therefore names the
+// time from which to fetch events.
 func TestEventsThatAreOnlyReportedCanBeFetched(t *testing.T) {
 	t.Parallel()
 	f := healthy()

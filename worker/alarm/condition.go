@@ -41,8 +41,8 @@ const (
 	// of the listed events, were not delivered by a webhook.
 	missedShare = 0.01
 	missedFrom  = 3
-	// slackShare is the minimum remaining share of a provider's listing period. Below it, unfetched
-	// events are about to disappear from the list.
+	// slackShare is the minimum remaining share of a provider's listing period. If less remains,
+	// unfetched events are about to disappear from the list.
 	slackShare = 0.25
 	// failedPasses is the number of consecutive failed passes after which a list counts as
 	// unreadable.

@@ -30,8 +30,8 @@ func sourceSilent(f Facts) []Alert {
 	return found
 }
 
-// knownSenderRefused finds sources with a wrong secret, even those with too few deliveries for a
-// refusal rate.
+// knownSenderRefused finds sources whose secret is probably wrong, even if they have too few
+// deliveries for a refusal rate.
 func knownSenderRefused(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Quarantine {

@@ -13,7 +13,7 @@ const (
 	// comesWithin is the maximum time until a notification is delivered. After that, the next
 	// target is notified.
 	comesWithin = time.Minute
-	// goneFor is the time that a condition must be false before its alert resolves.
+	// goneFor is how long a condition must be false before its alert resolves.
 	goneFor = time.Minute
 )
 

@@ -83,8 +83,8 @@ func (b Breaker) NextProbe(openedAt time.Time) time.Duration {
 // breakerSlices is the number of parts of the window. The oldest part is dropped whole.
 const breakerSlices = 10
 
-// breaker counts the attempts of one destination in this process. The ledger decides whether the
-// destination is paused: a pause applies to all processes.
+// breaker counts the attempts of one destination in this process. Package fleet stores whether the
+// destination is paused, because a pause applies to all processes.
 type breaker struct {
 	opts Breaker
 	now  func() time.Time
