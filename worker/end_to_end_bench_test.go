@@ -25,9 +25,10 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// BenchmarkEndToEnd dispatches events whose effects call a local HTTP receiver: once with dispatch,
-// claim and settlement committed in groups, as usual, and once with a transaction for each. One
-// operation is 1000 events on each side. Both sides take turns on one server with fsync on.
+// BenchmarkEndToEnd dispatches events whose effects call a local HTTP receiver. One side commits
+// dispatches, claims and settlements in groups, as usual. The other side uses a transaction for
+// each. One operation is 1000 events on each side. Both sides take turns on one server with fsync
+// on.
 //
 // For each side, the benchmark reports the events/s, the CPU time of Postgres (Linux only), the
 // WAL, and the mean group size of commits. It also reports the ratios of the events/s and of the

@@ -104,7 +104,7 @@ func TestHandlersThatRestartKeepTheirEvents(t *testing.T) {
 }
 
 // A process takes events back from handlers only if its own configuration has no handlers for the
-// events' source, and no running process has handlers for that source.
+// events' source. In addition, no running process may have handlers for that source.
 func TestEventsOfHandlersStayWithThem(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, *bundle) *Worker{

@@ -45,9 +45,9 @@ type statements struct {
 }
 
 // enter reserves a handler slot for the event, if the event has handlers in this process. The
-// caller must call the returned function after the dispatch, to free the slot. If the event belongs
-// to another process, or if all slots stay in use for handlerSlotWait, the error is a snooze, which
-// does not count as an attempt. If ctx ends first, enter returns the error of ctx.
+// caller must call the returned function after the dispatch, to free the slot. The error is a
+// snooze if the event belongs to another process, or if all slots stay in use for handlerSlotWait.
+// A snooze does not count as an attempt. If ctx ends first, enter returns the error of ctx.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):

@@ -39,7 +39,8 @@ func (h *handlerWatch) gone(unhandled []string, atLeast time.Duration) []string 
 }
 
 // takeBackEvents moves events out of the queues of handlers if their source has no handlers in this
-// process's configuration, and no running process has had any for a while.
+// process's configuration. It waits until no running process has had handlers for that source for
+// limits.handlersGone.
 func (w *Worker) takeBackEvents(ctx context.Context) error {
 	routing := w.routing.Load()
 	if len(routing.routed) == 0 {

@@ -14,9 +14,9 @@ import (
 )
 
 // nearPlanner plans the events that this process accepts. T1 then creates their effects, with no
-// dispatch job, fetch or T2 in between. An event gets a dispatch job instead if this process does
-// not have the event's source or leaves that source to handlers, if the plans of the source are
-// slow, if its plan has an error, or if the process is stopping.
+// dispatch job, fetch or T2 in between. An event gets a dispatch job instead if this process is
+// stopping, does not have the event's source, or leaves that source to handlers. It also gets a job
+// if the plans of its source are slow, or if its plan has an error.
 type nearPlanner struct {
 	dispatch *dispatchWorker
 	slow     slowPlans

@@ -126,7 +126,7 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 		// This process stalled for longer than the lease, and later probes have newer results.
 		return w.snoozeProbe(probeSoon)
 	case !e.made || !counts && e.outcome.Status == 0:
-		// The attempt does not show whether the destination works: another run held the effect, the
+		// The attempt does not show whether the destination works. Another run held the effect, the
 		// request could not be made, or the effect was refused without a status.
 		if err := w.fleet.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err

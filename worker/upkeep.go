@@ -57,8 +57,8 @@ const (
 	backfillEvery = 15 * time.Second
 )
 
-// leaveUpkeep is the number of snoozes after which a job is completed without work, if the process
-// that takes the job still runs another job of the same kind.
+// leaveUpkeep is the number of snoozes after which a job is completed without work. This applies if
+// the process that takes the job still runs another job of the same kind.
 const leaveUpkeep = 5
 
 type partitionsArgs struct{}

@@ -31,8 +31,8 @@
 //
 // A claim cancels an effect if a newer effect of the same object has superseded it.
 //
-// If the process that dispatches an event also executes an effect's first attempt, the effect is
-// created in the state started, as if it had been pending and claimed. This requires
+// The process that dispatches an event may also execute an effect's first attempt. The effect is
+// then created in the state started, as if it had been pending and claimed. This requires
 // at_least_once, no order, and a rendered request. The effect's job waits until the lease ends, and
 // the settlement decides what happens to the job.
 //

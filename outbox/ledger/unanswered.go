@@ -46,8 +46,8 @@ func newUnanswered(takeBack func(context.Context, Claim) error, logger *slog.Log
 }
 
 // add takes a claim whose transactions have ended, with or without a commit. It leaves out a claim
-// that its caller repeats: a settlement by its ClaimID could end the attempt that a repetition
-// started, while that attempt calls its receiver.
+// that its caller repeats. A repetition may start an attempt with the same ClaimID, and a
+// settlement could end this attempt while it calls its receiver.
 func (u *unanswered) add(c Claim) {
 	if c.Repeated {
 		return

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// NoSlotSnooze is the snooze of a job in four cases: it got no slot in time, it got no rate
-	// token in time, it found no place to wait for a slot, or it found its lane Stuck. Places run
+	// NoSlotSnooze is the snooze of a job that got no slot or no rate token in time. It is also the
+	// snooze of a job that finds no place to wait for a slot, or whose lane is Stuck. Places run
 	// out only if destinations share a queue: River starts no more jobs of a queue than its
 	// destinations have places in total.
 	NoSlotSnooze = time.Second
@@ -192,7 +192,7 @@ func (l *Lane) NoteWait(waited time.Duration) {
 }
 
 // unsettledPerSlot is the number of first attempts per slot that may wait to be settled after their
-// calls have ended, in addition to the one whose call runs.
+// calls have ended. One more first attempt per slot may be in its call.
 const unsettledPerSlot = 3
 
 // First is the slot of a first attempt that began with its dispatch.

@@ -1,6 +1,6 @@
--- Returns the numbers of the deliveries whose body may contain a text: bodies that contain the text
--- unchanged, JSON that escapes letters, and forms, which may encode the text. The result includes
--- deliveries that are not in the table deliveries, because their bodies are unknown.
+-- Returns the numbers of the deliveries whose body may contain a text. The body contains the text
+-- unchanged, is JSON that escapes letters, or is a form, which may encode the text. The result
+-- includes deliveries that are not in the table deliveries, because their bodies are unknown.
 SELECT a.number
 FROM :asked AS a (number integer, delivery_id uuid, received_at timestamptz)
 LEFT JOIN LATERAL (

@@ -1,6 +1,6 @@
--- Returns the states of a batch's attempts, if this settlement did not settle all of them. Possible
--- reasons: an earlier try settled them and the response to its COMMIT was lost, the attempt had
--- lost its lease, or an operator put the effect aside. Each attempt is a separate look-up.
+-- Returns the states of a batch's attempts, if this settlement did not settle all of them. An
+-- earlier try settled the other attempts and the response to its COMMIT was lost, or they had lost
+-- their leases, or an operator put their effects aside. Each attempt is a separate look-up.
 SELECT
     ended.scope, ended.key, ended.generation, ended.attempt,
     COALESCE(a.state, e.state) AS state,
