@@ -20,8 +20,8 @@ import (
 // meterName is the scope of Hooklatch's metrics.
 const meterName = "github.com/hooklatch/hooklatch/outbox"
 
-// doTimeout is the default of Limits.Timeout and GroupOptions.Timeout. It may outlast a short
-// outage, because no sender waits for such a transaction.
+// doTimeout is the default of Limits.Timeout and GroupOptions.Timeout. It is long enough to outlast
+// a short outage: no sender waits for a transaction with this default.
 const doTimeout = 10 * time.Second
 
 // Options configure a DB.
@@ -64,7 +64,8 @@ type Name string
 
 // Limits apply to one transaction. Zero values select the defaults.
 type Limits struct {
-	// Timeout limits all tries of the transaction together. Defaults to 10 seconds.
+	// Timeout limits all tries of the transaction together. Defaults to 10 seconds. Ignored with
+	// Once.
 	Timeout time.Duration
 	// Statement limits each statement of the transaction. Defaults to 5 seconds.
 	Statement time.Duration
@@ -127,13 +128,14 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 }
 
 // Statement runs f on the pool, outside a transaction. It is for look-ups, and for a single write
-// whose loss in a server failure is harmless. It is not retried. Errors: ErrUnavailable, and errors
-// from f.
+// whose loss in a server failure is harmless. Statement does not retry f. Errors: ErrUnavailable,
+// and errors from f.
 func (db *DB) Statement(name Name, f func(db pipeline.ByIndex) error) error {
 	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool}))
 }
 
-// unavailable wraps a temporary fault in ErrUnavailable: the same call may be repeated.
+// unavailable wraps err in ErrUnavailable if the same call may be repeated: after a temporary
+// fault, a lock wait or an error that means that the server is away.
 func unavailable(name Name, err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || !isTransient(err) && !isLockWait(err) && !sqlstate.Away(err) {
 		return err

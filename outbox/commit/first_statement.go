@@ -37,7 +37,7 @@ type transaction struct {
 // must not wait.
 func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
-// begin sends BEGIN alone, unless the transaction has begun.
+// begin sends BEGIN and the settings without a statement, unless the transaction has already begun.
 func (t *transaction) begin(ctx context.Context) error {
 	if t.Tx != nil {
 		return nil
@@ -52,7 +52,7 @@ func (t *transaction) begin(ctx context.Context) error {
 
 // beginWith sends BEGIN together with the first statement, and returns the statement's results. It
 // returns nil if it has not sent the statement: the transaction had already begun, or BEGIN had to
-// be sent alone.
+// be sent alone. If sending BEGIN alone fails, the results contain its error.
 func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	if t.Tx != nil {
 		return nil
@@ -81,7 +81,8 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	return results
 }
 
-// learn records whether the first statement is prepared: pgx forgets failed statements.
+// learn records that the first statement is prepared. After a failure it removes that record,
+// because pgx forgets failed statements.
 func (t *transaction) learn(succeeded bool) {
 	if t.first == "" {
 		return

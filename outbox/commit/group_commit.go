@@ -64,7 +64,7 @@ type waiting[M, R any] struct {
 	deadline time.Time
 	taken    bool // a committer has it; guarded by Group.mu
 	given    bool // its submitter gave up before a committer took it; guarded by Group.mu
-	left     bool // its submitter left after a committer took it; guarded by Group.mu
+	left     bool // its submitter no longer waits, but it may still be committed; guarded by Group.mu
 	doubt    bool // a COMMIT that included it has an unknown outcome
 	done     chan outcome[R]
 }
@@ -83,14 +83,15 @@ type GroupOptions[M, R any] struct {
 	// Weigh returns the number of items and bytes that a member adds to a batch. Defaults to one
 	// item.
 	Weigh func(M) (items, bytes int)
-	// Release is called once for every submitted member, when the Group no longer needs the member.
-	// The parameter err is nil if the member is committed. Release may be nil.
+	// Release is called once for every member that was passed to Submit or queued by Offer, when
+	// the Group no longer needs the member. The parameter err is nil if the member is committed.
+	// Release may be nil.
 	Release func(m M, err error)
 	// Uncertain is true if Run cannot recognise its own rows. Members whose COMMIT has an unknown outcome
 	// are then not tried again, and get ErrUnavailable.
 	Uncertain bool
-	// Unheard is called for every member that may be committed without its submitter's knowledge,
-	// once its transactions have ended. May be nil.
+	// Unheard is called for every member that may be committed although Submit did not return its
+	// result. The call follows the end of the member's last transaction. Unheard may be nil.
 	Unheard func(M)
 
 	// Inline is true if Submit itself commits its member when no committer works, which saves two
@@ -135,8 +136,8 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 	return g
 }
 
-// Submit waits until m is committed or refused, or its timeout has passed. If ctx ends first, the
-// member stays in the queue and may still be committed, but Submit does not return the outcome.
+// Submit waits until m is committed or refused, or its timeout has passed. If ctx ends first,
+// Submit returns ErrUnavailable, and the member may still be committed.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
@@ -354,8 +355,9 @@ func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 
 // transact commits the batch in one transaction. After a temporary fault or an unknown outcome it
 // retries until the last member's time is over. The retry is safe because Run recognises its own
-// rows. If tries is positive, transact returns a statement's temporary fault after that many tries,
-// because one of the members may be the cause.
+// rows. With GroupOptions.Uncertain, transact does not retry an unknown outcome. If tries is
+// positive, transact returns a statement's temporary fault after that many tries, because one of
+// the members may be the cause.
 //
 // transact never uses a submitter's context: cancelling a COMMIT loses its outcome.
 func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, tries int) ([]R, error) {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxBlockedLanes limits the batches that are bisected at the same time, in addition to the
-	// batches of the committers. Each batch uses one connection.
+	// maxBlockedLanes limits the sidelined batches that a Group works on at the same time. Each
+	// lane uses one connection, in addition to the committers' connections.
 	maxBlockedLanes = 4
 	// probeLockTimeout is the time that a part of a sidelined batch waits for a lock while the
 	// blocked members are identified.

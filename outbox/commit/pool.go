@@ -38,8 +38,8 @@ const (
 // server failure could lose confirmed rows unnoticed. Call PreparePool before
 // pgxpool.NewWithConfig. PreparePool keeps the hooks of config.
 //
-// A DB refuses transactions on any other pool with ErrPoolNotPrepared if the server has
-// synchronous_standby_names. On other servers nothing changes.
+// A DB refuses transactions on an unprepared pool with ErrPoolNotPrepared if
+// synchronous_standby_names is set on the server. Other servers do not need a prepared pool.
 func PreparePool(config *pgxpool.Config) {
 	onNotice, afterConnect := config.ConnConfig.OnNotice, config.AfterConnect
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {

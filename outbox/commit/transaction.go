@@ -46,7 +46,7 @@ func shared(lockWait time.Duration) txSettings {
 
 // TransactionOptions returns options for a caller's own transaction, with the settings that the
 // guarantees rely on, whatever the defaults of server and role. The server ends the transaction if
-// the client is idle for longer than idle.
+// the client is idle in it for longer than idle. If idle is zero, the server's own limit applies.
 func TransactionOptions(idle time.Duration) pgx.TxOptions {
 	return txSettings{idle: idle}.options()
 }
@@ -62,7 +62,8 @@ func (s txSettings) options() pgx.TxOptions {
 // query returns the statement that applies the settings to the transaction. It sets
 // synchronous_commit to "on", or leaves it at "remote_apply": with any lower setting, a crash could
 // lose an acknowledged row. It ensures that the server sends the warning about a cancelled wait for
-// the standby: see PreparePool.
+// the standby: see PreparePool. With s.confirm, it writes a WAL message, so that COMMIT waits for
+// the standby.
 func (s txSettings) query() string {
 	var q strings.Builder
 	q.WriteString(`SELECT
