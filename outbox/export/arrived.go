@@ -16,9 +16,10 @@ import (
 const (
 	// eventsAtOnce is the number of events that one statement reads.
 	eventsAtOnce = 10_000
-	// overlap bounds the disorder of positions: an event with a higher position may have been
-	// received up to an hour earlier than an event with a lower position. An event gets its
-	// position when it is inserted, but its time is the time at which its transaction began.
+	// overlap is the largest disorder of positions that eventsOf allows for: an event with a higher
+	// position may have been received up to an hour earlier than an event with a lower position. An
+	// event gets its position when it is inserted, but its time is the time at which its
+	// transaction began.
 	overlap = time.Hour
 )
 
@@ -75,7 +76,8 @@ func (a *Archive) takeSearch() search {
 	return s
 }
 
-// list continues a search up to a position.
+// list continues a search up to the position until, and sorts the events. If over, which may be
+// nil, reports that the time limit is reached, list returns ErrUnfinished.
 func (a *Archive) list(ctx context.Context, d Day, s *search, until int64, over func() bool) error {
 	for !s.ended {
 		rows, err := a.sql.EventsBehind.With(eventsBehind{After: s.after, Until: until, Look: eventsAtOnce}).Query(ctx, a.inOrder())

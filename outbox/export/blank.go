@@ -99,7 +99,8 @@ func (e *Event) hideOthers() error {
 }
 
 // erase removes the content of the noted events from the line: from the line's own events, and from
-// the parts that repeat an event. It reports whether anything was removed.
+// the parts that repeat an event. If no event of the line keeps its content, erase removes the
+// whole body and the headers. It reports whether anything was removed.
 func (l *Line) erase(noted notes) (changed bool, err error) {
 	var gone []string // items to remove
 	var kept []string // items of events that stay
@@ -239,8 +240,8 @@ type StoredEffect struct {
 	RowID int64 // effect_id of the row, which no other effect has
 }
 
-// Created returns the effects that an erasure of the event erases with it: the effects that the event
-// created.
+// Created returns the effects that an erasure of the event erases with it: the effects that the
+// event created. Effects whose exported row has no effect_id are left out.
 func (e *Event) Created() ([]StoredEffect, error) {
 	var all []struct {
 		Suppressed bool `json:"suppressed"`

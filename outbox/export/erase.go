@@ -187,9 +187,9 @@ func (a *Archive) forgetNotes(ctx context.Context, noted notes) error {
 	return nil
 }
 
-// mayBeFinished reports whether an unfinished day may still be finished. Otherwise a process without
-// an export has dropped the day, and mayBeFinished removes the day and its files from the export:
-// notes about erasures would wait for that day forever.
+// mayBeFinished reports whether an unfinished day may still be finished. If a process without an
+// export has dropped the day, mayBeFinished removes the day and its files from the export. Notes
+// about erasures would otherwise wait for that day forever.
 func (a *Archive) mayBeFinished(ctx context.Context, d Day) (bool, error) {
 	var stored bool
 	if err := a.sql.DayIsStored.With(oneDay{d.Day}).QueryRow(ctx, a.read).Scan(&stored); err != nil {

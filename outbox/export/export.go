@@ -147,7 +147,8 @@ func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx p
 }
 
 // put notes the names of new files in exported_days, and then writes the files. The names stay
-// noted until a valid manifest lists the files, or the files are deleted.
+// noted until a valid manifest lists the files, or the files are deleted. If another process has
+// changed the day, put deletes the files and returns errOther.
 func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error {
 	names := slices.Collect(maps.Keys(files))
 	err := a.reserve(ctx, d, names)

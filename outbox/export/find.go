@@ -21,9 +21,9 @@ type Found struct {
 	Event *Event // one of Line.Events
 }
 
-// Find finds an event in the export. The parameter day is the time at which the event was received.
-// If it is zero, Find searches all days and returns the event from the newest day. Find returns nil
-// if the export has no such event.
+// Find finds an event in the exported day that contains the time at which the event was received.
+// If day is zero, Find searches all days and returns the event from the newest day. Find returns
+// nil if the export has no such event.
 func (a *Archive) Find(ctx context.Context, ref identity.EventRef, day time.Time) (*Found, error) {
 	days, err := a.daysOf(ctx, day)
 	if err != nil {
@@ -152,7 +152,8 @@ func (a *Archive) section(ctx context.Context, p Part, number int) ([]entry, err
 }
 
 // ReadPart returns the events of one part of a day, without content that noted erasures have yet to
-// remove. It returns no events after the last part, and reports whether more parts follow.
+// remove. It returns no events if the day has no part with this number, and reports whether more
+// parts follow.
 func (a *Archive) ReadPart(ctx context.Context, d Day, number int) (found []*Found, more bool, err error) {
 	m, err := a.manifest(ctx, d)
 	if err != nil || number >= len(m.Parts) {

@@ -165,7 +165,8 @@ func (a *Archive) verifyPart(ctx context.Context, p Part) error {
 
 // publish makes m the valid manifest of a day, instead of d.Manifest. It first reads back the files
 // that only m lists, and writes m. Finally it deletes the files that are no longer listed. It
-// returns the name of the new manifest.
+// returns the name of the new manifest, or ErrUnfinished if over reports that the time limit is
+// reached.
 func (a *Archive) publish(ctx context.Context, d Day, m *Manifest, over func() bool) (string, error) {
 	former := new(Manifest)
 	if d.Manifest != "" {

@@ -77,7 +77,7 @@ type partWriter struct {
 	lines   int // size of the lines so far, in bytes
 }
 
-// add appends a line to the current block, and ends the block if it has reached its size.
+// add appends a line to the current block, and ends the block if it has reached blockSize.
 func (w *partWriter) add(line *Line) error {
 	text, err := plainjson.Marshal(line)
 	if err != nil {

@@ -17,11 +17,13 @@ const (
 	writesAtOnce = 4
 )
 
-// ErrNoAnswer is returned when a call of the storage has not returned before its context ended.
+// ErrNoAnswer is returned when the context of a call ends before the storage returns, or before the
+// call may start.
 var ErrNoAnswer = errors.New("the storage did not answer in time")
 
-// bounded is a Storage whose calls return when their context ends. The calls of the Storage in it may
-// ignore their context: a system call to a network file system that hangs cannot be interrupted.
+// bounded is a Storage whose calls return when their context ends. The calls of the wrapped Storage
+// may ignore their context: a system call to a network file system that hangs cannot be
+// interrupted.
 type bounded struct {
 	Storage
 
@@ -58,9 +60,11 @@ func (b *bounded) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// call calls f in a separate goroutine, when running has a free place. If ctx ends first, call returns
-// ErrNoAnswer and the cause. The place stays taken until f returns. If the caller has given up by then,
-// the function late is called; it may be nil. A panic of f becomes a panic of the caller.
+// call calls f in a separate goroutine, when running has a free place. If ctx has already ended,
+// call returns the cause and does not call f. If ctx ends later, before f returns, call returns
+// ErrNoAnswer and the cause, and f runs on. When f then returns, the goroutine calls late, unless
+// late is nil. The place stays taken until the goroutine ends. A panic of f becomes a panic of the
+// caller.
 func call[T any](ctx context.Context, running chan struct{}, f func() (T, error), late func()) (T, error) {
 	type returned struct {
 		result   T

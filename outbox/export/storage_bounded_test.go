@@ -15,7 +15,7 @@ type hung struct {
 	Storage
 
 	release chan struct{}
-	calls   chan string // names of the files of the calls, in their order
+	calls   chan string // file name of each call, in the order of the calls
 }
 
 func newHung(of Storage) *hung { return &hung{of, make(chan struct{}), make(chan string, 100)} }

@@ -37,9 +37,10 @@ func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) e
 	return a.noteFailure(ctx, day, a.export(ctx, day, over))
 }
 
-// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error.
-// Reaching a deadline is a failure too, because the next calls may fail in the same way, and
-// retention deletes nothing meanwhile.
+// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error. It
+// notes nothing for ErrUnfinished, errOther and errors after ctx was cancelled. Reaching a deadline
+// is a failure too, because the next calls may fail in the same way, and retention deletes nothing
+// meanwhile.
 func (a *Archive) noteFailure(ctx context.Context, day time.Time, why error) error {
 	if why == nil || errors.Is(why, ErrUnfinished) || errors.Is(why, errOther) || errors.Is(ctx.Err(), context.Canceled) {
 		return why
