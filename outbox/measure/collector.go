@@ -100,7 +100,7 @@ func (c *Collector) Start(ctx context.Context) {
 }
 
 // Stop stops collecting and lets another process take over immediately. It may be called again, and
-// before Start. Errors: the error of ctx.
+// before Start. Stop returns an error if ctx ends first.
 func (c *Collector) Stop(ctx context.Context) error {
 	var err error
 	c.stop.Do(func() {
@@ -150,7 +150,8 @@ type turn struct {
 	failing    bool
 }
 
-// take takes or extends the lease, and reads the values if this process has the lease.
+// take takes or extends the lease. If this process has the lease, take reads the values, unless the
+// pause after the last reading (restFor) has not ended.
 func (c *Collector) take(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

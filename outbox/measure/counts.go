@@ -215,7 +215,7 @@ func refused(err error) bool {
 	return ok && answer.SeverityUnlocalized == "ERROR"
 }
 
-// keep puts rows back into waiting if they were not added and are not too old.
+// keep puts rows that were not added back into waiting, except rows of minutes before oldest.
 func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +227,7 @@ func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 }
 
 // Stop adds everything counted until now. It may be called again. Only another Stop adds later
-// counts, or counts that the database refused.
+// counts, or counts that this Stop could not add.
 func (c *Counts) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
