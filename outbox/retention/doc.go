@@ -7,9 +7,9 @@
 // are copied to deliveries_kept. The day is then detached from the table concurrently. Deliveries
 // that became needed during these steps are copied too. Finally the day is dropped, which frees its
 // disk space immediately. Search values, links, attempts and transitions are also deleted one day
-// at a time; rows of unfinished work stay in their day, except search values. All other rows are
-// deleted in slices. A walk over accept_seq reads the events in order of arrival. The walk skips
-// events that unfinished work needs, and records them in events_kept.
+// at a time. Rows of unfinished work stay in their day, but search values do not. All other rows
+// are deleted in slices. A walk over accept_seq reads the events in order of arrival. The walk
+// skips events that unfinished work needs, and records them in events_kept.
 //
 // An event is needed while it is received, failed or held: each deletion reads these states. It is
 // also needed while one of its effects is pending, started, in doubt or parked. A failed or

@@ -125,7 +125,8 @@ func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take sli
 
 // follow counts the fates of the source's events in a slice. The walk ends before the first event
 // of any source that has not expired under this source's setting, because the events after it
-// arrived even later.
+// arrived even later. An event that is further ahead of the clock than future does not end the
+// walk.
 func (w *walk) follow(events []looked, now time.Time) {
 	w.oldest = time.Time{}
 	for _, e := range events {

@@ -9,8 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/export"
 )
 
-// exportDays exports days of deliveries, oldest first, and verifies their files. It returns the days
-// that may be dropped. The first day that cannot be exported ends the run.
+// exportDays exports days of deliveries, oldest first, and verifies their files. It returns the
+// days that may be dropped. The first day that cannot be exported ends the run. If the time runs
+// out first, exportDays sets r.exporting.
 func (r *run) exportDays(ctx context.Context, days []partition) ([]partition, error) {
 	if r.export == nil {
 		return days, nil

@@ -85,7 +85,8 @@ type Order struct {
 }
 
 // Run deletes everything that has expired and is not needed. If it runs out of time, the next run
-// continues. Errors: ErrBusy, ErrUnavailable of package commit.
+// continues. If the run needs an approval and o.Approved is nil, Run deletes nothing and sets
+// Report.Stopped. Errors: ErrBusy, ErrUnavailable of package commit.
 func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	r := &run{Keeper: k, order: o, look: deletedAtOnce}
 	if err := r.prepare(ctx); err != nil {

@@ -77,7 +77,7 @@ func (s Settings) dedupOf(source identity.Source) time.Duration {
 
 // longest returns settings that keep everything at least as long as each of the given settings
 // does. The longest Other applies to a source that none of them names. Effects outlive every event
-// by the longest margin among them.
+// by the longest margin of these settings.
 func longest(all ...Settings) Settings {
 	var l Settings
 	var beyond time.Duration

@@ -133,8 +133,9 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	for _, source := range sources {
 		add(Guards, source, r.settings.dedupOf(source), found.guards)
 	}
-	// A window may begin when a delivery arrived, although its copy is accepted up to 7 days later, from the
-	// quarantine.
+	// A delivery may be accepted from the quarantine up to 7 days after it arrived. It is then
+	// compared with the windows that were open at its arrival, so these windows must still be
+	// stored.
 	add(Contents, "", 8*Day, found.contents)
 	add(Effects, "", r.settings.History, found.effects)
 	// Details are kept one day longer than effects, so that they are deleted after their effects.
