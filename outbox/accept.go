@@ -123,9 +123,9 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	return acceptance, nil
 }
 
-// AcceptTx is like Accept, but runs inside a READ COMMITTED transaction of the caller. It lets
-// the caller commit the dedup rows together with its own writes. On an error the caller must
-// roll back.
+// AcceptTx is like Accept, but runs inside a READ COMMITTED transaction of the caller. It lets the
+// caller commit the dedup rows together with its own writes. AcceptTx plans no events, and counts
+// neither duplicates nor the provider's retries. On an error the caller must roll back.
 func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptance, error) {
 	defer d.release()
 	if len(d.Events) == 0 {

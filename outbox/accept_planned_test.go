@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// plannerSpy is a Planner with one effect for each event. It records the events that it was to
-// plan, and how each plan ended.
+// plannerSpy is a Planner with one effect for each event. It records the events that it was asked
+// to plan, and how each plan ended.
 type plannerSpy struct {
 	busy, none    bool
 	claims        bool

@@ -41,7 +41,7 @@ type AcceptedEvent struct {
 	// earlier event. Zero for a Refused event.
 	AcceptanceID uuid.UUID
 	// FirstReceivedAt is the time when the event was first accepted, by the database clock. A
-	// duplicate's delay is measured from this time.
+	// duplicate's delay is measured from this time. Zero for a Refused event.
 	FirstReceivedAt time.Time
 	// BodyDiffers is true if a duplicate's payload differs from the stored payload.
 	BodyDiffers bool

@@ -29,7 +29,7 @@ func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundl
 }
 
 // F7: the connection is cut after COMMIT was sent. The server may or may not have committed. The
-// caller gets one result and there is one row (I1, I2).
+// caller gets one result, and each event has one row (I1, I2).
 func TestAcceptSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

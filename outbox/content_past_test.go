@@ -45,8 +45,8 @@ func TestAnEventOfThePastMovesNoLaterWindow(t *testing.T) {
 	require.Equal(t, []time.Time{opened[0], opened[0], opened[0]}, opened)
 }
 
-// The window of a delivery that arrived seconds ago is still open, and ends a window after its arrival.
-// A time after now counts as now.
+// The window of a delivery that arrived seconds ago is still open. Its length counts from the
+// arrival. An arrival time in the future counts as now.
 func TestTheWindowOfARecentArrivalCountsForLiveEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -70,10 +70,11 @@ func (a arrival) contentKey(j int) guardKey {
 	return guardKey{source: a.Source, hash: sha256.Sum256(append(slices.Clone(a.hashes[j]), a.Events[j].Type...))}
 }
 
-// contentKeys returns the keys of the windows that an event looks for and may open. A content has
-// one window, which an event of the past must not move back: equal events that arrive now would get
-// through. Events of the past therefore also have a second window that only they use and may move
-// back. It is locked like the first, but changes only when an event opens it.
+// contentKeys returns the keys of the windows that an event looks for and may open. Events with
+// equal content share one window. An event of the past must not move this window back: otherwise
+// equal events that arrive now would be stored. Events of the past therefore also share a second
+// window, which no other event uses and which they may move back. The second window is locked like
+// the first, but changes only when an event opens it.
 func (a arrival) contentKeys(j int) []guardKey {
 	key := a.contentKey(j)
 	if !a.fromPast() {

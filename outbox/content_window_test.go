@@ -170,8 +170,8 @@ func TestRepeatDoesNotProlongAContentWindow(t *testing.T) {
 	require.Zero(t, b.number(t, orphans))
 }
 
-// Two transactions contain the same id with different bodies. The second transaction sees the first
-// only after its commit.
+// Two transactions contain the same id with different bodies. The second transaction sees the event
+// of the first only after the first has committed.
 func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	for name, accept := range map[string]func(b *bundle, d Delivery) (Acceptance, error){

@@ -165,7 +165,8 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 
 // FailDispatch records that the last attempt to dispatch the event failed. If a running process has
 // the event's source and a configuration newer than by, that process decides. FailDispatch then
-// records nothing and returns true. Errors: ErrUnavailable.
+// records nothing and returns true. It also records nothing if the event was dispatched or replayed
+// since it was loaded, and then returns false. Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Configuration, reason string) (left bool, err error) {
 	err = o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		failed := failDispatch{

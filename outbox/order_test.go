@@ -125,7 +125,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 		}
 		if !found {
 			if key := r.unpark(); key == "" {
-				<-time.After(5 * time.Millisecond) // the others have all available jobs
+				<-time.After(5 * time.Millisecond) // the other workers have taken all available jobs
 			} else if err := b.Ledger().Retry(ctx, key, ann); err != nil {
 				return err
 			}

@@ -34,9 +34,9 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
-	// patience is the GroupOptions.Patience of dispatches, claims and settlements. The wait lets
-	// more of them share a statement, which costs about as much as ten of its rows. No sender waits
-	// for these statements.
+	// patience is the GroupOptions.Patience of dispatches, claims and settlements. During the wait,
+	// more members join one statement. A statement costs about as much as ten of its rows, and no
+	// sender waits for these statements.
 	patience = 10 * time.Millisecond
 )
 
@@ -46,10 +46,10 @@ type Options struct {
 	// same Postgres (RunTx) and operator actions use it. If the server replicates
 	// synchronously, commit.PreparePool must prepare Pool and AcceptPool. Required.
 	Pool *pgxpool.Pool
-	// AcceptPool is used by Accept, duplicate counts, retry statistics, sender keys and CanCommit.
-	// It connects to the same database. RunTx and handlers hold a connection of Pool while they
-	// run. A process that also accepts deliveries should set AcceptPool to a pool of at least 8
-	// connections. Otherwise deliveries wait for RunTx and handlers. Defaults to Pool.
+	// AcceptPool is used by Accept, duplicate counts, retry statistics, sender keys, CanCommit and
+	// CanStore. It connects to the same database. RunTx and handlers hold a connection of Pool
+	// while they run. A process that also accepts deliveries should set AcceptPool to a pool of at
+	// least 8 connections. Otherwise deliveries wait for RunTx and handlers. Defaults to Pool.
 	AcceptPool *pgxpool.Pool
 	// ReadPool connects to the same database. Lists and counts for operators use it: they may read
 	// much data, and must not delay other work. Defaults to Pool.

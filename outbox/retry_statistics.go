@@ -65,8 +65,8 @@ func (c *retryCount) add(d Delivery) {
 }
 
 // reasonWord returns a reason in lower case if it is a word such as http_timeout, and otherReason
-// otherwise. The statistics are stored outside all events and no erasure reaches them, so they must
-// not contain personal data from a sender.
+// otherwise. An empty reason stays empty. The statistics are stored outside all events and no
+// erasure reaches them, so they must not contain personal data from a sender.
 func reasonWord(reason string) string {
 	reason = strings.ToLower(reason)
 	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' }

@@ -43,8 +43,8 @@ func TestTokensOfTheFleet(t *testing.T) {
 	took := granted[len(granted)-1].Sub(granted[0]).Seconds()
 	rate := float64(len(granted)-burst) / took
 	require.InDelta(t, perSecond, rate, 0.025, "%d tokens over %.1f s", len(granted), took)
-	// In no span of time are more tokens granted than the rate, the burst and the response's own
-	// delay allow.
+	// No period of this length has more granted tokens than the rate, the burst and the delay of a
+	// response allow.
 	const span = 100 * time.Second
 	for i := range granted {
 		j, _ := slices.BinarySearchFunc(granted, granted[i].Add(span), time.Time.Compare)

@@ -1,6 +1,6 @@
--- T1 for a batch of one delivery with one event to store. It does the same as accept.sql, without
--- arrays to unnest and rows to sort and join. These steps take half of the time that accept.sql
--- needs for a single event.
+-- T1 for a batch of one delivery with one event to store. It does the same as accept.sql, but does
+-- not unnest arrays, and does not sort or join rows. These steps take half of the time that
+-- accept.sql needs for a single event.
 WITH accepted AS (
     INSERT INTO hooklatch.processed_events (
         accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,
