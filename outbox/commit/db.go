@@ -59,7 +59,7 @@ func New(opts Options) (*DB, error) {
 }
 
 // Name identifies a transaction in errors, metrics and failpoints. All names are constants in the
-// code, where the tests that inject a fault into each transaction find them.
+// code, so that tests can find them and inject a fault into each transaction.
 type Name string
 
 // Limits apply to one transaction. Zero values select the defaults.
@@ -75,9 +75,9 @@ type Limits struct {
 	// Once is for a check that may fail: the transaction is not retried, and is cancelled with the
 	// caller's context.
 	Once bool
-	// Recurring is for work that its caller repeats anyway, such as upkeep. Its tries also end when
-	// the caller's context is cancelled, so that a stop does not wait for them. The caller's deadline
-	// does not end them. A COMMIT that was cancelled has an unknown outcome.
+	// Recurring is for work that its caller repeats anyway, such as upkeep. The tries also end when
+	// the caller's context is cancelled, so that a stop does not wait for them. The caller's
+	// deadline does not end them. A COMMIT that was cancelled has an unknown outcome.
 	Recurring bool
 	// Undo is for trials: the transaction ends with ROLLBACK instead of COMMIT.
 	Undo bool
@@ -105,7 +105,7 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 				cancel()
 			}
 		}
-		stopped() // immediately: AfterFunc calls it in a goroutine
+		stopped() // also called directly, because AfterFunc calls it in a goroutine, which may run too late
 		defer context.AfterFunc(caller, stopped)()
 	}
 	repeated := false
@@ -121,7 +121,7 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 		},
 		doubt: func() { repeated = true },
 	})
-	if err != nil && ctx.Err() != nil && !isAmbiguous(err) { // the time ended during a later try
+	if err != nil && ctx.Err() != nil && !isAmbiguous(err) { // the time limit was reached during a later try
 		err = cmp.Or(refused, err)
 	}
 	return unavailable(name, err)

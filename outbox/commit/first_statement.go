@@ -33,8 +33,8 @@ type transaction struct {
 	committed []func()
 }
 
-// AfterCommit registers f, which runs when the transaction has been committed, or may have been. f
-// must not wait.
+// AfterCommit registers f, which is called after the transaction was committed, or may have been
+// committed. f must not block.
 func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
 // begin sends BEGIN and the settings without a statement, unless the transaction has already begun.

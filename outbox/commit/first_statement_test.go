@@ -29,8 +29,8 @@ func (c counted) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// oneConn returns a DB with one connection, on which no statement is prepared yet, and the number of
-// writes to the connection.
+// oneConn returns a DB with one connection, on which no statement is prepared yet, and a counter of
+// the writes to the connection.
 func oneConn(t *testing.T) (*DB, *atomic.Int64) {
 	t.Helper()
 	var sent atomic.Int64
@@ -122,8 +122,8 @@ func TestTheFirstStatementHasTheSettings(t *testing.T) {
 	}))
 }
 
-// An error of the first statement is the same as in any other transaction. The transaction is rolled
-// back, and the connection remains usable.
+// An error of the first statement is returned like an error of any other statement. The transaction
+// is rolled back, and the connection remains usable.
 func TestTheFirstStatementMayFail(t *testing.T) {
 	t.Parallel()
 	db, _ := oneConn(t)

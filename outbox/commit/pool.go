@@ -59,8 +59,9 @@ func PreparePool(config *pgxpool.Config) {
 	}
 }
 
-// isBrokenWait recognises the warning by the server function that the notice names, because the
-// text is translated. If a pooler omits the function, isBrokenWait compares the text.
+// isBrokenWait reports whether a notice is the warning about a cancelled wait for the standby. It
+// recognises the warning by the server function that the notice names, because the text is
+// translated. If a pooler omits the function, isBrokenWait compares the text.
 func isBrokenWait(notice *pgconn.Notice) bool {
 	if notice.Routine != "" {
 		return notice.Routine == "SyncRepWaitForLSN"
@@ -81,7 +82,9 @@ func (w standbyWait) cancelled() bool {
 	return broken
 }
 
-// requirePrepared refuses a connection that could miss the warning, if the server might send it.
+// requirePrepared refuses a connection of an unprepared pool if the server replicates
+// synchronously: the connection could miss the warning about a cancelled wait. A connection whose
+// server had no standby is checked again after standbyCheck.
 func requirePrepared(ctx context.Context, conn *pgx.Conn) error {
 	notes := conn.PgConn().CustomData()
 	if notes[notePrepared] == true {

@@ -38,8 +38,8 @@ type txSettings struct {
 	confirm bool
 }
 
-// shared returns the settings of a transaction of Group or Do. Other callers wait for its locks and
-// its connection, so each statement and each pause is limited.
+// shared returns the settings of a transaction of Group or Do. Other callers wait for the
+// transaction's locks and connection, so each statement and each pause is limited.
 func shared(lockWait time.Duration) txSettings {
 	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout, ours: true}
 }
@@ -147,7 +147,8 @@ func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) 
 	return nil
 }
 
-// failed rolls back, and distinguishes a connection fault from a statement fault.
+// failed rolls back. It returns a transientError if the connection was lost or ctx has ended, and
+// otherwise err.
 func (t *transaction) failed(ctx context.Context, err error) error {
 	lost := t.conn.IsClosed()
 	rollback(ctx, t)
@@ -177,8 +178,8 @@ func undo(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// rollback waits at most rollbackTimeout for a server that no longer responds. A closed connection
-// has nothing to roll back.
+// rollback rolls the transaction back. It waits at most rollbackTimeout for a server that no longer
+// responds. A closed connection has nothing to roll back.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()

@@ -33,6 +33,6 @@
 //
 // The transaction that erases an event also notes the erasure in export_erasures. EraseNoted writes
 // the affected parts again without the event's content, then a new manifest, and deletes the former
-// files. A note stays until EraseNoted has visited every day and found none unfinished: no part
+// files. A note stays until EraseNoted has visited every day and found no unfinished day. No part
 // contains the content then.
 package export

@@ -28,8 +28,8 @@ type note struct {
 }
 
 // clockError is the largest error of the database's clock that an erasure allows for. An event may
-// have been received while the clock was ahead. The delivery that repeats the event may have
-// arrived when the clock was right again, on a day that seems to be earlier.
+// have been received while the clock was ahead. A delivery that repeats the event may have arrived
+// after the clock was set right, and may therefore belong to an earlier day.
 const clockError = 7 * 24 * time.Hour
 
 // concerns reports whether a day may contain the event. Redactions are noted every minute, and most
@@ -209,7 +209,7 @@ func (a *Archive) mayBeFinished(ctx context.Context, d Day) (bool, error) {
 }
 
 // abandon removes an unfinished day and its files. A process that is still writing the day fails
-// with errOther, and deletes what it has written meanwhile. abandon then may return errOther too.
+// with errOther, and deletes what it has written meanwhile. abandon may then return errOther too.
 func (a *Archive) abandon(ctx context.Context, d Day) error {
 	if err := a.forget(ctx, d); err != nil {
 		return err

@@ -39,7 +39,7 @@ type Archive struct {
 	mu        sync.Mutex
 	manifests map[string]*Manifest // by name; each name is used only once
 	verified  map[string]bool      // names of the parts that an unfinished verification has read back
-	left      *walk                // interrupted before its end; nil: none
+	left      *walk                // the walk that was interrupted before its end; nil: none
 	search    search               // the last search of allEventsOf
 }
 

@@ -61,7 +61,7 @@ type entry struct {
 	length uint32 // length of the block
 }
 
-// hashOf returns the hash that stands for an event in an index.
+// hashOf returns the hash by which an index identifies an event.
 func hashOf(ref identity.EventRef) uint64 {
 	sum := sha256.Sum256([]byte(ref.String()))
 	return binary.BigEndian.Uint64(sum[:])
@@ -94,8 +94,8 @@ func (w *partWriter) add(line *Line) error {
 	return nil
 }
 
-// flush compresses the lines so far as one block. Blocks are gzip members, so that common tools can
-// read a part.
+// flush compresses the collected lines as one block. Blocks are gzip members, so that common tools
+// can read a part.
 func (w *partWriter) flush() error {
 	if w.block.Len() == 0 {
 		return nil
@@ -197,7 +197,7 @@ func sumOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// nonce returns a text that makes a name unique.
+// nonce returns random text that makes a name unique.
 func nonce() string {
 	id := uuid.New()
 	return hex.EncodeToString(id[:4])

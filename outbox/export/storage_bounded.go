@@ -61,10 +61,10 @@ func (b *bounded) Delete(ctx context.Context, name string) error {
 }
 
 // call calls f in a separate goroutine, when running has a free place. If ctx has already ended,
-// call returns the cause and does not call f. If ctx ends later, before f returns, call returns
-// ErrNoAnswer and the cause, and f runs on. When f then returns, the goroutine calls late, unless
-// late is nil. The place stays taken until the goroutine ends. A panic of f becomes a panic of the
-// caller.
+// call returns the cause and does not call f. If ctx ends while call waits for a place or for f,
+// call returns ErrNoAnswer and the cause. In the second case f runs on, and the goroutine calls
+// late after f has returned, unless late is nil. The place stays taken until the goroutine ends. A
+// panic of f becomes a panic of the caller.
 func call[T any](ctx context.Context, running chan struct{}, f func() (T, error), late func()) (T, error) {
 	type returned struct {
 		result   T

@@ -31,8 +31,8 @@ var ErrUnfinished = errors.New("the day is not exported completely yet")
 
 // Export exports a day of deliveries, unless it is exported already, and verifies the files. The
 // day must have ended, and its deliveries must still be in their table. If Export returns nil, the
-// day may be dropped. Export calls over to learn whether the time limit has been reached. Errors:
-// ErrUnfinished, *CorruptError.
+// day may be dropped. The function over, which may be nil, reports whether the time limit has been
+// reached. Errors: ErrUnfinished, *CorruptError.
 func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
 	return a.noteFailure(ctx, day, a.export(ctx, day, over))
 }
@@ -65,7 +65,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 		if !isDamage(err) && !errors.Is(err, errDiffers) {
 			return err
 		}
-		// The day is still in its table, so the next call writes it again.
+		// The deliveries are still in their table, so the next call exports the day again.
 		return errors.Join(err, a.forget(ctx, d))
 	}
 	w := dayWriter{Archive: a, day: d, over: over}
@@ -99,8 +99,9 @@ func isDamage(err error) bool {
 	return corrupt || errors.Is(err, ErrNoFile)
 }
 
-// Verify reads back the files of an exported day that is no longer in its table. The function over
-// reports whether the time limit has been reached. Errors: ErrUnfinished, *CorruptError.
+// Verify reads back the files of an exported day that is no longer in its table. The function over,
+// which may be nil, reports whether the time limit has been reached. Errors: ErrUnfinished,
+// *CorruptError.
 func (a *Archive) Verify(ctx context.Context, day time.Time, over func() bool) error {
 	return a.noteFailure(ctx, day, a.verifyDay(ctx, day, over))
 }
@@ -200,7 +201,7 @@ func (a *Archive) forget(ctx context.Context, d Day) error {
 	former := (&Manifest{Parts: d.parts}).names()
 	if d.Manifest != "" {
 		former = append(former, d.Manifest)
-		if m, err := a.manifest(ctx, d); err == nil { // otherwise the names of its files are unknown, and they are not deleted
+		if m, err := a.manifest(ctx, d); err == nil { // otherwise the names of the day's files are unknown, and the files are not deleted
 			former = append(former, m.names()...)
 		}
 	}
@@ -265,7 +266,7 @@ func (w *dayWriter) write(ctx context.Context) error {
 	}
 }
 
-// endPart writes the lines so far as a part, and records the part in the day's row.
+// endPart writes the collected lines as a part, and records the part in the day's row.
 func (w *dayWriter) endPart(ctx context.Context) error {
 	part, data, index, err := w.part.end(w.day.Name(), len(w.day.parts))
 	if err != nil {

@@ -106,9 +106,9 @@ func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What
 	return series, nil
 }
 
-// UsualShare returns the usual ratio of the count that part names to the sum of the counts that
-// whole names, over all sources or destinations. The usual ratio is the median of the last seven
-// days, for the hour of the day that it was half an hour ago. Nil: unknown.
+// UsualShare returns the usual ratio of the count part to the sum of the counts whole, over all
+// sources or destinations. The usual ratio is the median of the last seven days, for the clock hour
+// that contains the time half an hour ago. Nil: unknown.
 func (r *Reader) UsualShare(ctx context.Context, kind Kind, part What, whole ...What) (*float64, error) {
 	var share *float64
 	if err := r.sql.UsualHour.With(usualHour{Kind: kind, Part: part, Whole: whole}).QueryRow(ctx, r.counts).Scan(&share); err != nil {

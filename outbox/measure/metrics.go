@@ -15,7 +15,7 @@ const meterName = "github.com/hooklatch/hooklatch/outbox"
 // observe reports one value of a gauge.
 type observe func(value float64, labels ...attribute.KeyValue)
 
-// gauge describes a metric. The function values reports its values in a Snapshot.
+// gauge describes a metric. The function values reports the metric's values in a Snapshot.
 type gauge struct {
 	name, unit, description string
 
@@ -37,8 +37,8 @@ func (e *exporter) Gauge(name, unit, description string, values func(s *Snapshot
 	e.instruments, e.errs = append(e.instruments, made), append(e.errs, err)
 }
 
-// export registers gauges that report the snapshot returned by the function show whenever metrics
-// are read. They report nothing while show returns nil.
+// export registers the gauges. Whenever metrics are read, the gauges report the snapshot that show
+// returns, or nothing if show returns nil.
 func export(provider metric.MeterProvider, sizeBudget int64, show func() *Snapshot) (metric.Registration, error) {
 	e := &exporter{meter: provider.Meter(meterName)}
 	e.effects()

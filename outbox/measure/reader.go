@@ -24,8 +24,8 @@ type Reader struct {
 	most, least int
 }
 
-// NewReader returns a Reader on a migrated database, whose tables are in the schema name. An empty
-// name means schema.Default.
+// NewReader returns a Reader on a migrated database. The parameter name is the Postgres schema of
+// the tables; an empty name means schema.Default.
 func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
 	if pool == nil {
 		return nil, errors.New("measure: a pool is required")

@@ -158,7 +158,8 @@ type Table struct {
 	Days        *int
 }
 
-// Usual contains a source's counts of the last 60 minutes, and the usual values for that hour.
+// Usual contains a source's counts of the last 60 minutes, and the usual values for the same hour
+// of the day.
 type Usual struct {
 	Source     string
 	Accepted   int64

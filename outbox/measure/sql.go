@@ -104,7 +104,7 @@ type sumHours struct{ AgainSeconds float64 }
 
 type sumOfAll struct{ AgainSeconds, BackSeconds float64 }
 
-// periods are the last complete periods of a Series. A period is an hour, or StepSeconds in
+// periods are the last complete periods of a Series. A period lasts an hour, or StepSeconds in
 // minutePeriods.
 type periods struct {
 	Steps      int

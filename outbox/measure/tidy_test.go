@@ -35,7 +35,7 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	want := []row{{"3", "stripe", "accepted", 3}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 4}}
 	require.Equal(t, want, rows(t, pool, hoursSQL, hour))
 
-	// A process whose database was unavailable adds its counts late, up to an hour.
+	// A process whose database was unavailable adds its counts up to an hour late.
 	add("stripe", "1 hour", 16)
 	add("stripe", "2 hours", 32)
 	require.NoError(t, counts.Tidy(t.Context()))
