@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Limits on the cost of one accepted event. Both are counts, because a duration would depend on the
-// machine's load.
+// Limits on the cost of one accepted event. Both limits are counts, because a duration would depend
+// on the machine's load.
 const (
 	maxAllocsPerEvent = 80 // 65 today
 	// maxWALBesideBody limits the WAL written for an event, in bytes, without its body. The WAL has

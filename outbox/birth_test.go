@@ -244,7 +244,8 @@ func TestNothingIsBornForADestinationThatIsPausedOrMoved(t *testing.T) {
 	}
 }
 
-// Two events plan the same effect. It belongs to the first event, whose dispatch starts it.
+// Two events plan the same effect. The effect belongs to the first event, whose dispatch starts the
+// first attempt.
 func TestOneOfTwoDispatchesStartsTheirEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -64,8 +64,8 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
-// contentKey is a guardKey in the form in which statements take it. Hash is the SHA-256 of a proof
-// or of an event's content.
+// contentKey is a guardKey as an argument of statements. Hash is the SHA-256 of a proof or of an
+// event's content.
 type contentKey struct {
 	Source identity.Source
 	Hash   []byte

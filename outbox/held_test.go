@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// hold stores an event and a second event with the same proof, which the replay guard holds. It
-// returns the held event.
+// hold stores two events with the same proof. The replay guard holds the second event, which hold
+// returns.
 func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 	t.Helper()
 	for _, d := range []Delivery{signed("sig-1", ReplayHold, "first"), signed("sig-1", ReplayHold, id)} {

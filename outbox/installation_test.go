@@ -98,8 +98,8 @@ func TestOnAnotherServerAnOrderWaits(t *testing.T) {
 }
 
 // Effects that existed when the restore was confirmed, and effects that earlier events create
-// afterwards, may have been done in the missing time. Only an operator can request attempts of
-// these effects.
+// afterwards, may have been done in the time that the restore lost. Only an operator can request
+// attempts of these effects.
 func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	t.Parallel()
 	by := ledger.Operator{Who: "ann", Via: "test", Reason: "it was not applied"}

@@ -57,7 +57,7 @@ func (b *bundle) begin(t *testing.T) pgx.Tx {
 	return tx
 }
 
-// free returns the keys of the rows of a table that are not locked.
+// free returns the keys of a table's unlocked rows.
 func (b *bundle) free(t *testing.T, table, key string) []string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))

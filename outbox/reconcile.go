@@ -78,12 +78,14 @@ func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 	return o.inTurn(ctx, run, nil)
 }
 
-// enqueueSliceInTurn is like enqueueSlice, but waits while another process is reconciling.
+// enqueueSliceInTurn is like enqueueSlice, but waits while another process is reconciling, until
+// the time limit of commit.DB.Do.
 func (o *Outbox) enqueueSliceInTurn(ctx context.Context, run slice) error {
 	return o.inTurn(ctx, run, commit.ErrTryAgain)
 }
 
-// inTurn runs a slice and enqueues its result. While another process is reconciling, it returns busy.
+// inTurn runs a slice and enqueues its result. While another process is reconciling, inTurn runs
+// nothing and returns the error busy, which may be nil.
 func (o *Outbox) inTurn(ctx context.Context, run slice, busy error) error {
 	return o.db.Do(ctx, "reconcile", commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool

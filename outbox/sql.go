@@ -12,7 +12,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	Accept              statement.Of[acceptArgs]
 	AcceptOne           statement.Of[acceptOneArgs]

@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// replicated is a separate server for the test that can require a synchronous standby. The standby
-// does not exist, so COMMITs wait for it until the server no longer requires it.
+// replicated is a test's own server, which can require a synchronous standby. The standby does not
+// exist, so COMMITs wait until the server no longer requires the standby.
 type replicated struct {
 	*bundle
 

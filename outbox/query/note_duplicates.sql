@@ -1,6 +1,6 @@
 -- Counts duplicates on the rows of the events that they repeat, and keeps the times of the last
 -- duplicates. Returns overtaken as true for an event that a backfill fetched, if its webhook is
--- among the duplicates that are counted first.
+-- among the first duplicates that are counted.
 WITH noted AS (
     SELECT n.*
     FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean, webhook boolean, seconds_ago text)

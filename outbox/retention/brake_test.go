@@ -122,7 +122,7 @@ func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 }
 
-// On a database older than retention, the first run also waits for an operator.
+// On a database in which retention never ran, the first run also waits for an operator.
 func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

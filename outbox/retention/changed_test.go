@@ -32,7 +32,7 @@ func (w *world) runBeside(t *testing.T, settings retention.Settings, change func
 	require.NoError(t, <-ended)
 }
 
-// A row that changes between the check and its deletion is not deleted.
+// Retention checks a row before it deletes the row. A row that changes in between is kept.
 func TestWhatChangedSinceItWasLookedAtStays(t *testing.T) {
 	t.Parallel()
 	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day}, Other: 5 * day, Payloads: 2 * day, History: 8 * day}
@@ -109,7 +109,7 @@ func TestWhatChangedSinceItWasLookedAtStays(t *testing.T) {
 	}
 }
 
-// A replay has found its delivery. It commits after retention has looked for needed deliveries, but
+// A replay finds its delivery, and commits after retention has looked for needed deliveries, but
 // before the day is detached.
 func TestWhatAReplayCameToNeedStays(t *testing.T) {
 	t.Parallel()

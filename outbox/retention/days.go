@@ -112,10 +112,10 @@ func (k *Keeper) detach(ctx context.Context, p partition) error {
 	return nil
 }
 
-// detachConcurrently runs outside any transaction, as Postgres requires. A cancelled call leaves
-// the day half detached, and a later call finishes it. A table can have only one half detached day,
-// so a day left by another run is finished first. If another run has detached the day meanwhile,
-// nothing is left to do.
+// detachConcurrently detaches a day with DETACH PARTITION CONCURRENTLY, which Postgres allows only
+// outside a transaction. A cancelled call leaves the day half detached, and a later call finishes
+// it. A table can have only one half detached day, so a day left by another run is finished first.
+// If another run has detached the day meanwhile, nothing is left to do.
 func (k *Keeper) detachConcurrently(ctx context.Context, p partition) error {
 	ctx, cancel := context.WithTimeout(ctx, detachTimeout)
 	defer cancel()

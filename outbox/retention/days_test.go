@@ -17,9 +17,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// The test simulates months. The events of one source are remembered for 400 days, those of four
-// sources for 30, and payloads are kept for 10. The settings determine the remaining rows.
-// Unfinished work keeps its payloads, and the cost of deleting a row does not grow.
+// The test simulates months. The events of one source are remembered for 400 days, and the events
+// of four other sources for 30 days. Payloads are kept for 10 days. The settings determine the
+// remaining rows. Unfinished work keeps its payloads, and the cost of deleting a row does not grow.
 // HOOKLATCH_LONG=1 runs 120 days of 100 events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 		}
 	}
 
-	// Each source has the events of its dedup period. "a" also has those of unfinished work.
+	// Each source still has the events of its dedup period. Source "a" also has the events of
+	// unfinished work.
 	for _, source := range sources {
 		kept := 30
 		if source == "slow" {

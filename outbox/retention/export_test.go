@@ -150,7 +150,7 @@ func jsonOf(t *testing.T, value any) string {
 	return string(text)
 }
 
-// faulty is a storage that fails at one operation, before or after it is done.
+// faulty is a storage that fails at one operation, before or after it carries out the operation.
 type faulty struct {
 	export.Storage
 
@@ -433,8 +433,9 @@ func TestARunReachesEventsThatOnlyTheExportHas(t *testing.T) {
 	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// Two events share a delivery. The database still keeps the delivery for one of them when it has deleted
-// the row of the other. An erasure removes the other event's part, and its copies in kept deliveries.
+// Two events share a delivery. The database keeps the delivery for one event after it has deleted
+// the row of the other event. An erasure of the other event removes that event's part, and its
+// copies in kept deliveries.
 func TestAnErasureReachesADeliveryThatAnotherEventKeeps(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))

@@ -101,7 +101,8 @@ func dayOfTwo(t *testing.T, dir string) (w *world, today time.Time) {
 	return w, today
 }
 
-// noteErasure erases jenny in the database only.
+// noteErasure erases the event jenny in the database, by a process without an export. The erasure
+// in the export is only noted.
 func (w *world) noteErasure(t *testing.T) {
 	t.Helper()
 	_, err := w.process(t, nil).Erasure().Event(t.Context(), ref("a", "jenny"), ann, erasure.Order{})
@@ -198,7 +199,7 @@ func TestAnExportThatWasOvertakenWritesNoErasedEvent(t *testing.T) {
 }
 
 // While a process writes a part, another process exports the day, and makes the day unfinished
-// again because a file is missing. The part does not become part of the next export.
+// again because a file is missing. The part does not enter the next export.
 func TestAPartOfAnEarlierExportDoesNotEnterALaterOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

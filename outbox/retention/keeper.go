@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // Keeper deletes expired rows. It is safe for concurrent use. Only one of several concurrent runs
-// works at a time.
+// works at a time; the others return ErrBusy.
 type Keeper struct {
 	db     *commit.DB
 	pool   *pgxpool.Pool

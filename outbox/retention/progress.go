@@ -19,7 +19,7 @@ type Progress struct {
 	Source  identity.Source
 	Horizon time.Time // older rows have been deleted, except rows that unfinished work needs
 	RanAt   time.Time
-	Oldest  time.Time // oldest row left at that time; zero: none
+	Oldest  time.Time // time of the oldest row that the last run left; zero: no rows
 	// DayRows and DayBytes count what was deleted on Day. PreviousRows counts the rows deleted on
 	// the last day before Day on which retention ran.
 	Day          time.Time

@@ -96,8 +96,8 @@ func longest(all ...Settings) Settings {
 	return l
 }
 
-// outliving extends History so that effects outlive the events of these sources, including sources
-// that Dedup does not contain.
+// outliving returns s with a History that lets effects outlive the events of these sources,
+// including sources that Dedup does not contain.
 func (s Settings) outliving(sources []identity.Source) Settings {
 	beyond := s.History - s.longestDedup()
 	for _, source := range sources {

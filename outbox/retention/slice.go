@@ -44,7 +44,8 @@ func (k *Keeper) andRest(ctx context.Context, name commit.Name, times int, f fun
 	return nil
 }
 
-// alone runs a transaction. It returns ErrBusy if another run is executing one.
+// alone runs a transaction under the lock of retention. It returns ErrBusy if another run holds the
+// lock.
 func (k *Keeper) alone(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool

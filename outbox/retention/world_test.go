@@ -71,9 +71,9 @@ func watchedWorld(t *testing.T) *world {
 	return openWorld(t, true)
 }
 
-// migrated is a database with our schema and its own clock. A test begins with a copy, because the
-// migrations take a second of CPU. The clock of a copy continues the clock of migrated, so it is
-// past noon by the duration of the tests so far.
+// migrated is a database with Hooklatch's schema and its own clock. A test begins with a copy,
+// because the migrations take a second of CPU. The clock of a copy continues the clock of migrated,
+// so it is past noon by the duration of the tests so far.
 var migrated = pgtest.Preparation(func(ctx context.Context, url string) error {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
