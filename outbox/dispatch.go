@@ -116,10 +116,10 @@ func (d Dispatch) weigh() (items, size int) {
 	return 1 + len(d.Effects), size
 }
 
-// Dispatch commits the plan in one transaction (T2), which may also commit other plans: the fence
-// first, then the effects, their links, and the jobs of new effects (see Dispatched.Created). The
-// commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed; any other error means
-// that the plan is invalid.
+// Dispatch commits the plan in one transaction (T2), which may also commit other plans. T2 passes
+// the fence first, and then writes the effects, their links, and the jobs of new effects (see
+// Dispatched.Created). The commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable,
+// ErrClosed; any other error means that the plan is invalid.
 func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)

@@ -67,12 +67,13 @@ func (d Delivery) release() {
 type ReplayGuard struct {
 	// Proof is data that only the sender can create, such as the signature.
 	Proof []byte
-	// Content distinguishes deliveries that may share one proof: the type if it is not signed, or
-	// the body if the proof does not cover all of it. Empty: the proof covers everything.
+	// Content distinguishes deliveries that may share one proof. It is the type if the type is not
+	// signed, or the body if the proof does not cover the whole body. Empty: the proof covers
+	// everything.
 	Content []byte
-	// Action is applied to new events whose proof was used before. If the content differs, ReplayFlag
-	// acts like ReplayHold, and ReplayRefuse also refuses events that are already stored: only a
-	// forger has two contents for one proof.
+	// Action is applied to new events whose proof was used before. If the content differs,
+	// ReplayFlag acts like ReplayHold, and ReplayRefuse also refuses events that are already
+	// stored. Only a forger has two contents for one proof.
 	Action ReplayAction
 }
 

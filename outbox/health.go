@@ -34,9 +34,9 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 }
 
 // CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot do. It
-// also checks that delivery partitions exist for at least 2 days ahead. After a delivery or a
-// dispatch failed with ErrUnavailable, every CanCommit also calls CanStore until one CanStore has
-// succeeded, because a server whose disk is full may still write WAL. /readyz calls CanCommit.
+// also checks that delivery partitions exist for at least 2 days ahead. A server whose disk is full
+// may still write WAL. After a delivery or a dispatch failed with ErrUnavailable, every CanCommit
+// therefore also calls CanStore, until one CanStore has succeeded. /readyz calls CanCommit.
 func (o *Outbox) CanCommit(ctx context.Context) error {
 	refused := o.refusals.Load()
 	if err := o.canWrite(ctx); err != nil {

@@ -30,8 +30,8 @@ const (
 
 // The number of pages that a Hooklatch statement reads is proportional to the rows it requests,
 // whatever statistics Postgres has. testdata/plans/bounds.txt contains the limit for each
-// statement. A plan kept since the tables had few rows is the worst case, and a common one, because
-// a pool's connections stay open for a long time. Postgres compiles no statement (JIT).
+// statement. A plan kept since the tables had few rows is the worst case. It is common, because a
+// pool's connections stay open for a long time. Postgres compiles no statement (JIT).
 func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]struct{ few, meanwhile string }{

@@ -115,8 +115,8 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 }
 
 // enqueueLacking repeats the work of Reconcile until nothing is left to enqueue, and returns the
-// totals. It also stops after a round whose events and effects had all got jobs in earlier rounds:
-// something removes these jobs, and another round would not change that.
+// totals. It also stops after a round whose events and effects had all got jobs in earlier rounds.
+// Something removes these jobs, and another round would not change that.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
 	enqueued := map[string]bool{}

@@ -20,8 +20,8 @@ import (
 
 // SharedMemory stores values for several processes, as Redis does: see package seen. Accept looks
 // for duplicates there before it queries the database. A SharedMemory may lose values, and may
-// return old, foreign or wrong values: Accept authenticates every value, for one event in one life
-// of the database (see recent.Life).
+// return old, foreign or wrong values. Accept therefore authenticates every value, for one event in
+// one life of the database (see recent.Life).
 type SharedMemory interface {
 	// Get returns the value of each key, in order, and nil for an unknown key. It returns false if it
 	// has no result in time, because deliveries wait for the result.

@@ -134,8 +134,8 @@ func (db *DB) Statement(name Name, f func(db pipeline.ByIndex) error) error {
 	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool}))
 }
 
-// unavailable wraps err in ErrUnavailable if the same call may be repeated: after a temporary
-// fault, a lock wait or an error that means that the server is away.
+// unavailable wraps err in ErrUnavailable if the same call may be repeated. Such errors are
+// temporary faults, lock waits, and errors of a server that is away.
 func unavailable(name Name, err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || !isTransient(err) && !isLockWait(err) && !sqlstate.Away(err) {
 		return err

@@ -65,7 +65,7 @@ func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R], mo
 }
 
 // tried tries one blocked member, and reports whether it is finished. A member that still waits for
-// a lock is left for the next round, unless its time is over, so that each blocked member gets its
+// a lock is left for the next round, unless its time is over. Each blocked member thus gets its
 // turn.
 func (g *Group[M, R]) tried(w *waiting[M, R]) bool {
 	one := []*waiting[M, R]{w}

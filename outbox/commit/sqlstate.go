@@ -84,8 +84,8 @@ func isStatementOfMoment(err error) bool {
 	return answered && sqlstate.Transient(pg.Code) && !sqlstate.Demoted(pg)
 }
 
-// isBadData reports whether the values themselves are refused: by the server (classes 22 and 23),
-// or by pgx or River before they were sent to the server.
+// isBadData reports whether the values themselves were refused: by the server (classes 22 and 23),
+// or by pgx or River before the values were sent.
 func isBadData(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
 		return false

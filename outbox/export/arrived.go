@@ -16,7 +16,7 @@ import (
 const (
 	// eventsAtOnce is the number of events that one statement reads.
 	eventsAtOnce = 10_000
-	// overlap is the largest disorder of positions that eventsOf allows for: an event with a higher
+	// overlap is the largest disorder of positions that eventsOf allows for. An event with a higher
 	// position may have been received up to an hour earlier than an event with a lower position. An
 	// event gets its position when it is inserted, but its time is the time at which its
 	// transaction began.
@@ -37,9 +37,9 @@ type search struct {
 	ended  bool
 }
 
-// eventsOf lists the events of a day, sorted by delivery. No index maps a delivery to its events,
-// so eventsOf reads all events whose positions belong to the day, or to the hour before or after
-// it.
+// eventsOf lists the events of a day, sorted by delivery. No index maps a delivery to its events.
+// eventsOf therefore reads all events whose positions belong to the day, or to the hour before or
+// after the day.
 func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
 	var places [2]int64
 	for i, at := range []time.Time{d.span().From.Add(-overlap), d.span().Until.Add(overlap)} {

@@ -95,7 +95,7 @@ func (a *Archive) get(ctx context.Context, name, sum string) ([]byte, error) {
 }
 
 // verify reads back the files of all parts. If the time limit is reached, it returns ErrUnfinished,
-// and the next call of this process continues with the next part: a large day takes longer to read
+// and the next call of this process continues with the next part. A large day takes longer to read
 // than one call may last. The function over may be nil.
 func (a *Archive) verify(ctx context.Context, parts []Part, over func() bool) error {
 	for i, p := range parts {

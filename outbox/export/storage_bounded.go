@@ -35,8 +35,8 @@ func newBounded(s Storage, logger *slog.Logger) *bounded {
 	return &bounded{Storage: s, reads: make(chan struct{}, readsAtOnce), writes: make(chan struct{}, writesAtOnce), logger: logger}
 }
 
-// Put implements Storage. A file that is written after the caller has given up is deleted: the caller's
-// sweep may have forgotten its name, and no erasure would find it.
+// Put implements Storage. A file that is written after the caller has given up is deleted. The
+// caller's sweep may have forgotten the file's name, and no erasure would find the file.
 func (b *bounded) Put(ctx context.Context, name string, content []byte) error {
 	_, err := call(ctx, b.writes, func() (struct{}, error) {
 		return struct{}{}, b.Storage.Put(ctx, name, content)

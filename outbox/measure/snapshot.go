@@ -184,9 +184,9 @@ type SkippedEvents struct {
 // the day before too.
 const manySkipped = 20
 
-// Unusual reports whether the source has probably lost its matching routes: events matched a route
-// the day before, and either no event was skipped then, or at least manySkipped events are skipped
-// now and no event matches a route.
+// Unusual reports whether the source has probably lost its matching routes. This requires that
+// events matched a route the day before. It also requires that no event was skipped then, or that
+// at least manySkipped events are skipped now and none matches a route.
 func (s SkippedEvents) Unusual() bool {
 	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }

@@ -1,7 +1,7 @@
 -- Opens a tentative window for each of the given contents that has no open window, in key order,
 -- before any event is inserted. It returns no row for content whose window is still open, or begins
--- later. If two gateways open a window for the same content at the same time, the row lock makes
--- the later one wait until the transaction of the earlier one has ended.
+-- later. If two gateways open a window for the same content simultaneously, the row lock makes the
+-- second wait until the first transaction has ended.
 INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)
 SELECT
     g.source, g.hash, g.event_id, g.acceptance_id,

@@ -1,6 +1,6 @@
 -- Returns the given contents whose windows are open, with the event that opened each window. For an
 -- arrival in the past, a window that begins later, but within the arrival's own window, also counts
--- as open. A window whose event is not stored does not count: otherwise an event with the same
+-- as open. A window whose event is not stored does not count. Otherwise an event with the same
 -- content would be acknowledged, although no stored event has this content. This transaction's
 -- tentative windows are therefore excluded too: their events are not stored yet.
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, stored.received_at

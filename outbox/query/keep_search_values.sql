@@ -1,6 +1,7 @@
 -- Stores values by which operators find events. An event has each of its values only once. The
--- values of an event expire with its delivery: values are left out if retention has dropped the day
--- on which the event was received, or if the day was over before the table existed.
+-- values of an event expire with its delivery. Values are left out if retention has dropped the day
+-- on which the event was received. They are also left out if that day was over before the table
+-- existed.
 INSERT INTO hooklatch.search_values (value, source, accept_seq, received_at)
 SELECT k.value, k.source, k.accept_seq, k.received_at
 FROM :kept AS k (value text, source text, accept_seq bigint, received_at timestamptz)

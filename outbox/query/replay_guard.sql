@@ -1,7 +1,7 @@
 -- Remembers proofs in key order, before any event is inserted, and returns each proof's stored row.
 -- The row is from this acceptance if the proof is new, or if this is a retry of the same
--- acceptance. If two gateways store one proof at the same time, the row lock makes the later one
--- wait until the transaction of the earlier one has ended.
+-- acceptance. If two gateways store one proof simultaneously, the row lock makes the second wait
+-- until the first transaction has ended.
 INSERT INTO hooklatch.replay_guards AS known (source, hash, acceptance_id, content)
 SELECT g.source, g.hash, g.acceptance_id, g.content
 FROM :proofs AS g (source text, hash bytea, acceptance_id uuid, content bytea)

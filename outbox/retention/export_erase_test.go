@@ -191,8 +191,8 @@ func TestErasuresDoNotWaitForADayThatWasDroppedUnfinished(t *testing.T) {
 }
 
 // While an erasure walks through the exported days, an export finishes a day that still contains
-// the erased event, before or after the walk has reached that day. In the second case, the next
-// call erases the event in that day.
+// the erased event. The export finishes the day before or after the walk has reached it. In the
+// second case, the next call erases the event in that day.
 func TestADayThatIsFinishedDuringAnErasureIsErased(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{1, 2} {
@@ -308,9 +308,9 @@ func TestARedactedBodyIsExported(t *testing.T) {
 	require.JSONEq(t, `[{"id":"one","to":"redacted"}]`, string(w.shown(t, "a", "one").Event.Body))
 }
 
-// After an event has left the database, a replay from the export creates effects: with new keys, of a new
-// route, again with the former key, or enqueued by a handler. When the event has left the database again,
-// its erasure erases these effects too.
+// After an event has left the database, a replay from the export creates effects. They have new
+// keys, a new route or the former key, or a handler enqueued them. When the event has left the
+// database again, its erasure erases these effects too.
 func TestAnErasureReachesEffectsOfAReplayFromTheExport(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

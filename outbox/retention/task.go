@@ -52,9 +52,9 @@ func (t *task) part() Part {
 	}
 }
 
-// due reports whether t may advance its horizon far enough to be worth a run: by grain, or by a day
-// for rows that each run reads completely. For a short retention period, a tenth of the period is
-// enough.
+// due reports whether t may advance its horizon far enough to be worth a run. The minimum is grain,
+// or a day for rows that each run reads completely. For a short retention period, a tenth of the
+// period is enough.
 func (t *task) due() bool {
 	enough := grain
 	if t.what == Versions || t.what == Imports { // each run reads every row of these kinds, so the task is due at most once a day

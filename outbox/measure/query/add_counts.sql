@@ -1,6 +1,6 @@
 -- Adds a process's counts in key order, to avoid deadlocks with other processes that add to the
--- same rows. A count is dated to the middle of its minute (the added 30 seconds), so that small
--- clock differences and the transit time do not move it to another minute.
+-- same rows. The added 30 seconds date a count to the middle of its minute. Small clock differences
+-- and the transit time then do not move the count to another minute.
 INSERT INTO hooklatch.minutes AS m (minute, kind, name, what, n)
 SELECT
     date_trunc('minute', LEAST(now(), now() - make_interval(secs => a.seconds_ago) + interval '30 seconds'), 'UTC') AS minute,

@@ -1,7 +1,7 @@
 -- The last attempts of a destination's effects, newest first. They are taken from the :newest
--- effects of all destinations, and from up to :aside each of the destination's own unfinished
--- effects without an order, failed effects and parked effects. The last column is true if no limit
--- left out an effect created in the window.
+-- effects of all destinations, and from three groups of the destination's own effects: unfinished
+-- without an order, failed, and parked. Each group has at most :aside effects. The last column is
+-- true if no limit left out an effect created in the window.
 WITH newest AS MATERIALIZED (
     SELECT
         e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said,

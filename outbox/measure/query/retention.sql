@@ -1,5 +1,5 @@
--- The number of rows that retention deleted on the day of its last run, by kind and source, the
--- time since which retention has been waiting for an operator, and the time since which the export
--- has failed.
+-- The progress of retention, by kind and source: the number of rows deleted on the day of the last
+-- run, and two times. Retention has been waiting for an operator since the first time, and the
+-- export has failed since the second.
 SELECT p.what, p.source, p.day_rows, p.stopped_since, p.export_failed_since
 FROM hooklatch.retention_progress AS p

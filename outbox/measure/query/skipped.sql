@@ -1,6 +1,6 @@
--- Sources with skipped events in the last 60 minutes: the number of skipped events, the time of the
--- first, and the number of events that matched a route. Both numbers are also given for the day
--- before.
+-- Sources with skipped events in the last 60 minutes. Each row has the number of skipped events,
+-- the time of the first, and the number of events that matched a route. Both numbers are also given
+-- for the day before.
 WITH recent AS (
     SELECT
         m.name,

@@ -1,6 +1,6 @@
 -- Sums the counts of all sources and of all destinations in each minute since the last summed
--- minute, and in earlier minutes for which counts may have arrived late. The count named summed
--- marks the minutes that have these sums.
+-- minute. Earlier minutes for which counts may have arrived late are summed again. The count named
+-- summed marks the minutes that have these sums.
 WITH since AS (
     SELECT COALESCE(max(line.minute) - make_interval(secs => :again_seconds::float8), '-infinity') AS minute
     FROM (

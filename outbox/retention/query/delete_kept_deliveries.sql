@@ -1,6 +1,6 @@
 -- Reads a slice of the kept deliveries. Deletes deliveries that no event needs any more. An event
--- needs its delivery while one of its effects needs it, while the event itself is received, failed
--- or held, and for a while after its dispatch.
+-- needs its delivery while the event is received, failed or held, and for a while after its
+-- dispatch. It also needs the delivery while one of its effects does.
 WITH looked AS MATERIALIZED (
     SELECT k.delivery_id, k.received_at, k.kept_for
     FROM hooklatch.deliveries_kept AS k

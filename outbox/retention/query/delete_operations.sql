@@ -1,6 +1,6 @@
--- Deletes expired operator actions, bulk runs that have ended, the results of passes over
--- providers' lists, and redeliveries that have ended: at most :look rows of each kind. Returns the
--- number of actions deleted, and the largest number deleted from one table.
+-- Deletes expired rows of four kinds: operator actions, bulk runs that have ended, passes over
+-- providers' lists, and redeliveries that have ended. Deletes at most :look rows of each kind.
+-- Returns the number of actions deleted, and the largest number deleted from one table.
 WITH actions AS (
     DELETE FROM hooklatch.operator_log
     WHERE id = ANY (ARRAY(
