@@ -115,8 +115,8 @@ type beginPass struct {
 // Begin begins a pass over a list. From then on, writes of an older pass are refused. Begin returns
 // nil if the list is not due. If ordered is true, an operator requested the pass, which is due
 // unless the provider asked for a pause. The parameter lease is the time for which no other pass
-// begins by itself; each MoveTx renews it. The parameter lists is the period for which the provider
-// lists an event; 0: unknown.
+// begins by itself; each MoveTx renews the lease. The parameter lists is the time for which the
+// provider lists an event; 0: unknown.
 func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lists time.Duration) (*Pass, error) {
 	var p *Pass
 	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

@@ -76,7 +76,8 @@ type endRedeliveries struct {
 	Outcome  string
 }
 
-// EndTx records the outcome of redeliveries, and returns how many of them ended now.
+// EndTx records the outcome of redeliveries, and returns how many of the redeliveries had not ended
+// before.
 func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source, ids []identity.EventID, outcome string) (int64, error) {
 	tag, err := c.sql.EndRedeliveries.With(endRedeliveries{Source: source, EventIDs: ids, Outcome: outcome}).Exec(ctx, tx)
 	if err != nil {
@@ -108,8 +109,8 @@ type waitingRedeliveries struct {
 	Most   int
 }
 
-// Waiting returns the redeliveries that have neither arrived nor been given up, ordered by the time
-// of the event.
+// Waiting returns the redeliveries that have not ended, at most the given number, ordered by the
+// time of the event.
 func (c *Coverage) Waiting(ctx context.Context, s Stream, most int) (waiting []Redelivery, err error) {
 	err = c.opts.DB.Do(ctx, "waiting_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		rows, err := c.sql.WaitingRedeliveries.With(waitingRedeliveries{Source: s.Source, Name: s.Name, Most: most}).Query(ctx, tx)

@@ -90,8 +90,9 @@ type beginRun struct {
 	Tried       int64 // run of an earlier try whose COMMIT response was lost
 }
 
-// BeginRun records that a pass has begun, and sets r.ID and r.StartedAt. It ends the unfinished
-// runs of earlier passes over the list, which can no longer write.
+// BeginRun records that a pass has begun, and sets r.ID and r.StartedAt. It also ends the
+// unfinished runs of the last seven days that belong to earlier passes over the list: those passes
+// can no longer write.
 func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
 	err := c.opts.DB.Do(ctx, "begin_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return c.sql.BeginRun.With(beginRun{

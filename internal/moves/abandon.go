@@ -22,8 +22,9 @@ var (
 
 // Abandon ends a move that Run has begun and not completed. The old cell keeps the source, and
 // notes no more rows for the move. Copied rows stay in the new cell until they expire. A later Run
-// copies everything again. Abandon can be interrupted at any time, and then repeated. Errors:
-// ErrMoved, and errors of the database.
+// copies everything again. Abandon can be interrupted at any time, and then repeated. Abandon fails
+// if no such move has begun, or if a new move begins meanwhile. Errors: ErrMoved, and errors of the
+// database.
 func (v *Move) Abandon(ctx context.Context) error {
 	if err := v.abandon(ctx); err != nil {
 		return fmt.Errorf("abandon the move of %s to the cell %s: %w", v.Source, v.To.Cell, err)
@@ -75,8 +76,9 @@ func (v *Move) abandon(ctx context.Context) error {
 	return nil
 }
 
-// clear calls remove, which drops triggers or deletes noted rows that the abandoned move needed. It
-// fails if a new move has begun, because the new move needs the same triggers and noted rows.
+// clear calls the function remove, which drops triggers or deletes noted rows that the abandoned
+// move needed. It fails if a new move has begun, because the new move needs the same triggers and
+// noted rows.
 func (v *Move) clear(ctx context.Context, limits commit.Limits, remove func(ctx context.Context, tx pgx.Tx) error) error {
 	return v.From.opts.DB.Do(ctx, "abandon_move", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var source identity.Source

@@ -296,7 +296,8 @@ func (v *Move) unready(ctx context.Context) (e UnreadyError, err error) {
 }
 
 // leave copies the source's coverage, open redelivery requests, sender keys and known addresses. It
-// then marks the source as moved in the old cell, and fails if the fence has ended.
+// then marks the source as moved in the old cell. It fails if the fence has ended, or if a noted
+// row is not copied yet.
 func (v *Move) leave(ctx context.Context, id uuid.UUID) error {
 	var rest string
 	if err := v.From.sql.Rest.With(sourceArgs{v.Source}).QueryRow(ctx, v.From.opts.ReadPool).Scan(&rest); err != nil {

@@ -1,11 +1,11 @@
 // Package moves transfers a source from one cell to another. The command cells move carries out the
 // move, and processes ask which of the two cells stores the source's events.
 //
-// The new cell learns everything by which the old one recognises duplicates: the ids of events,
+// The new cell receives everything by which the old cell recognises duplicates: the ids of events,
 // guards, keys of effects, and versions of objects. The old cell keeps its events and finishes
 // their effects. Triggers in the old database note what is written during the move, and refuse
-// events of the source once it is fenced. They also apply to processes that know nothing of the
-// move.
+// events of the source once it is fenced. The triggers also apply to processes that know nothing of
+// the move.
 package moves
 
 import (

@@ -15,9 +15,9 @@ import (
 // table is a table whose rows the new cell must know.
 type table struct {
 	name string
-	// page returns the statement that reads the rows after a position. The result of the statement
-	// is the position of each row, and its content as JSON, or NULL if the move does not need the
-	// row.
+	// page returns the statement that reads the rows after a position. For each row, the statement
+	// returns the row's position and its content as JSON. The content is NULL if the move does not
+	// need the row.
 	page func(m *Moves, args pageArgs) statement.Bound
 	// put writes contents, a JSON array, to the new cell. Repeating it changes nothing.
 	put func(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell string) error
@@ -48,8 +48,8 @@ var tables = []table{
 		}},
 }
 
-// putEffects registers the effects that the new cell does not have, and cancels them. It
-// registers them as pending first, because an effect can begin in no other state.
+// putEffects registers the effects that the new cell does not have, and cancels them. It registers
+// them as pending first, because every new effect must be pending.
 func putEffects(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell string) error {
 	rows, err := m.sql.PutEffects.With(args).Query(ctx, tx)
 	if err != nil {

@@ -1,6 +1,6 @@
 -- Records that a pass has begun. After a lost COMMIT response, :tried is the run that the earlier
 -- try recorded, and no second run is added. Earlier passes over the list can no longer write, so
--- this statement ends their unfinished runs.
+-- this statement ends their unfinished runs of the last seven days.
 WITH tried AS (
     SELECT run_id, started_at
     FROM hooklatch.backfill_runs

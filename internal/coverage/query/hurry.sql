@@ -1,5 +1,5 @@
--- Makes lists due. A list with a running pass is due when the pass has ended: begin_pass waits for
--- the pass's lease.
+-- Makes lists due. A list with a running pass is due when that pass has ended: until then,
+-- begin_pass returns no row for the list, unless an operator requested the pass.
 UPDATE hooklatch.coverage
 SET next_at = now()
 WHERE source = ANY (:sources::text[])

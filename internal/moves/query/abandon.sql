@@ -1,6 +1,7 @@
 -- Ends a move that has begun, unless the source has left. The move gets another id, so that a
 -- command that still carries it out cannot complete it. A repeated call changes nothing, and
--- returns false.
+-- returns false. No row is returned if the source has left, moves to another cell, or has never
+-- moved.
 WITH begun AS MATERIALIZED (
     SELECT m.source, m.to_cell
     FROM hooklatch.source_moves AS m

@@ -1,4 +1,5 @@
--- Prepares the cell to which a source moves. It returns the progress of an interrupted move.
+-- Prepares this cell to receive a source. Returns the progress of the move, which is empty for a
+-- new move.
 INSERT INTO hooklatch.source_moves AS m (source, move_id, from_cell)
 VALUES (:source, :move_id, :from_cell)
 ON CONFLICT (source) DO UPDATE

@@ -1,4 +1,5 @@
--- Begins a move of a source to another cell, or continues it.
+-- Begins a move of a source to another cell, or continues the move. No row is returned if the
+-- source has moved to a different cell.
 INSERT INTO hooklatch.source_moves AS m (source, move_id, to_cell)
 VALUES (:source, gen_random_uuid(), :to_cell)
 ON CONFLICT (source) DO UPDATE

@@ -1,6 +1,6 @@
 -- Cancels the effects of the other cell that this transaction has registered here: the other cell
--- performs them. They have no request here, so a retry of them is refused, like a retry of an
--- erased effect.
+-- performs them. The cancelled effects have no request here, so a retry is refused, like a retry of
+-- an erased effect.
 UPDATE hooklatch.effects AS e
 SET
     state = 'cancelled',

@@ -1,5 +1,5 @@
--- Registers effects of the other cell, so that a later event with the same key creates none. It
--- returns those that are new here, which cancel_effects.sql cancels in the same transaction.
+-- Registers effects of the other cell, so that a later event with the same key creates none.
+-- Returns the effects that are new here. In the same transaction, cancel_effects.sql cancels them.
 INSERT INTO hooklatch.effects (
     scope, key, generation, idempotency_key, route, destination, queue, policy, source, event_id, event_type, created_at
 )

@@ -1,5 +1,5 @@
--- Registers events that the other cell accepted: their later deliveries are duplicates. They have
--- no delivery and no job here, like imported events. See inbox/query/import_keys.sql.
+-- Registers events that the other cell accepted: their later deliveries are duplicates. Like
+-- imported events, these events have no delivery and no job here. See inbox/query/import_keys.sql.
 INSERT INTO hooklatch.processed_events (
     accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at, received_at,
     delivery_id, payload_hash, queue, outcome, processed_at
@@ -10,5 +10,5 @@ SELECT
 FROM jsonb_to_recordset(:contents::jsonb) AS m (
     event_id text, acceptance_id uuid, provider text, event_type text, api_version text, occurred_at timestamptz, received_at timestamptz, payload_hash bytea
 )
-ORDER BY m.event_id COLLATE "C" -- T1's lock order, so that the two cannot deadlock
+ORDER BY m.event_id COLLATE "C" -- the lock order of T1 (accept.sql), so that this statement and T1 cannot deadlock
 ON CONFLICT (source, event_id) DO NOTHING

@@ -1,5 +1,5 @@
--- Writes the data that rest.sql returned. Each list is due here, because the fence refuses the
--- writes of a pass that still runs in the other cell.
+-- Writes the data that rest.sql returned. Each list is due here immediately: a pass that still runs
+-- in the other cell cannot store events there, because the source is fenced.
 WITH lists AS (
     INSERT INTO hooklatch.coverage AS c (source, stream, created_at, covered_until, deep_until, pass_until, page_token, lists_secs, mark, next_at, retry_after)
     SELECT m.source, m.stream, m.created_at, m.covered_until, m.deep_until, m.pass_until, m.page_token, m.lists_secs, m.mark, now(), m.retry_after

@@ -1,6 +1,5 @@
 -- Returns the last, small part of the data that the other cell must have: coverage of the
--- provider's lists, events that the provider was asked to deliver again, keys of the sender, and
--- its addresses.
+-- provider's lists, redeliveries that have not ended, sender keys and known addresses.
 SELECT jsonb_build_object(
     'coverage', (SELECT COALESCE(jsonb_agg(c), '[]') FROM hooklatch.coverage AS c WHERE c.source = :source),
     'redeliveries', (SELECT COALESCE(jsonb_agg(r), '[]') FROM hooklatch.redeliveries AS r WHERE r.source = :source AND r.ended_at IS NULL),
