@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Roughly formats a duration for readers, rounded down, such as 3 days, 2 h 5 min or 40 s.
+// Roughly formats a duration for readers, rounded down, such as 3 days, 2 h 5 min or 40 s. A
+// negative duration counts as 0 s.
 func Roughly(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:

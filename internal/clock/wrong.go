@@ -15,8 +15,8 @@ const skewVariable = "HOOKLATCH_CLOCK"
 // behind.
 func Skew() time.Duration { return skewOfProcess() }
 
-// skewOfProcess reads the environment once. If the value is invalid, the process exits: if such a
-// value were ignored, a test meant to run with a wrong clock would pass with a correct one.
+// skewOfProcess reads the environment once. If the value is invalid, the process exits. Otherwise a
+// test that needs a wrong clock would pass with a correct one.
 var skewOfProcess = sync.OnceValue(func() time.Duration {
 	text := os.Getenv(skewVariable)
 	if text == "" {

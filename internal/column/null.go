@@ -30,8 +30,8 @@ func NumberOrNull(n int64) *int64 {
 }
 
 // KnownTime returns t in UTC, or nil for a meaningless time: zero, or outside the years 1 to 9999.
-// Postgres refuses some of these times, so that every delivery of the event would fail. It stores
-// others as a different time.
+// Postgres refuses some of these times, and every delivery of the event would then fail. Postgres
+// stores others as a different time.
 func KnownTime(t time.Time) *time.Time {
 	if t = t.UTC(); t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return nil

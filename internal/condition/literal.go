@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Concealed returns an expression with a hash in place of each string, bytes or number literal,
-// and without comments. The hash includes salt, such as the request id of a bulk run, so a literal
-// has a different hash under each salt. Anyone who knows the salt and a literal can check whether
-// the expression contains that literal. Concealed also returns the literals as they were written.
+// Concealed returns an expression with a hash in place of each string, bytes or number literal, and
+// without comments. The hash includes the parameter salt, such as the request id of a bulk run, so
+// a literal has a different hash under each salt. Anyone who knows the salt and a literal can check
+// whether the expression contains that literal. Concealed also returns the literals as they were
+// written.
 func Concealed(expression, salt string) (text string, literals []string) {
 	text = WithoutLiterals(expression, func(literal string) string {
 		literals = append(literals, literal)
@@ -22,7 +23,7 @@ func Concealed(expression, salt string) (text string, literals []string) {
 }
 
 // WithoutLiterals removes the comments of an expression, and replaces each literal with the result
-// of instead, which receives the literal as it was written.
+// of the function instead, which receives the literal as it was written.
 func WithoutLiterals(expression string, instead func(literal string) string) string {
 	var out strings.Builder
 	for i := 0; i < len(expression); {
@@ -77,7 +78,8 @@ func numberEnd(text string, i int) int {
 	return i
 }
 
-// stringEnd returns the end of the string whose quote is at i.
+// stringEnd returns the end of the string whose opening quote is at i, or the end of text if the
+// string is not closed. In a raw string, a backslash escapes nothing.
 func stringEnd(text string, i int, raw bool) int {
 	quote := text[i : i+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(text[i:], triple) {

@@ -42,12 +42,14 @@ type Options struct {
 // and right before the connection opens. So neither a disguised literal nor a name that resolves
 // differently the second time gets past the guard.
 //
-// An address is reachable if IANA's registries list it as global unicast, if AllowPrivate contains
-// it, or if the target's configured URL contains it: the same literal address, or a loopback
-// address for `localhost`. The last exemption applies only to that URL's host and port. A URL
-// computed from event data with another host or port never has it. AllowPrivate must list the
-// address of a cloud metadata service individually: a network that contains the address is not
-// enough. An IPv6 address that is translated to an IPv4 address is reachable if both are.
+// An address is reachable if IANA's registries list it as global unicast, or if AllowPrivate
+// contains it. It is also reachable if the target's configured URL contains it: the same literal
+// address, or a loopback address for `localhost`. The exemption for the configured URL applies only
+// to that URL's host and port. A URL computed from event data with another host or port never has
+// this exemption. AllowPrivate must list the address of a cloud metadata service individually: a
+// network that contains the address is not enough. An IPv6 address that is translated to an IPv4
+// address is reachable only if the IPv4 address is reachable too, unless the URL contains the IPv6
+// address.
 type Guard struct {
 	host      string // as configured, canonical
 	port      string

@@ -42,8 +42,8 @@ func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 	}
 }
 
-// An address that contains an IPv4 address leads to that address: NAT64 and 6to4 relays translate
-// it.
+// A NAT64 gateway or a 6to4 relay sends the packets for an IPv6 address to the IPv4 address that
+// the IPv6 address contains.
 func TestGuardChecksTheAddressInsideAnAddress(t *testing.T) {
 	t.Parallel()
 	wide := []netip.Prefix{netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16")}

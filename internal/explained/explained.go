@@ -1,9 +1,9 @@
 // Package explained records the plans of a test's statements, and the number of pages that each
 // statement read.
 //
-// The statements of triggers are included. The plans come from Postgres's module
-// auto_explain, which some builds lack: see [Available]. They arrive as notices. A test takes
-// them after each step:
+// The statements of triggers are included. The plans come from Postgres's module auto_explain,
+// which some builds lack: see [Available]. The plans arrive as notices. A test takes the plans
+// after each step:
 //
 //	log := explained.Watch(config) // before pgxpool.NewWithConfig
 //	...
@@ -55,8 +55,8 @@ func Available(ctx context.Context, pool *pgxpool.Pool) bool {
 // Watch makes a pool's connections report their plans. The pool's user must be a superuser.
 func Watch(config *pgxpool.Config) *Log { return watch(config, "on") }
 
-// WatchTimes does the same as Watch, but the plans contain no counts of rows and pages, and Buffers
-// is 0. Counting makes a statement that reads many rows about a third slower.
+// WatchTimes does the same as Watch, but the plans contain no actual counts of rows and pages, and
+// Buffers is 0. Counting makes a statement that reads many rows about a third slower.
 func WatchTimes(config *pgxpool.Config) *Log { return watch(config, "off") }
 
 func watch(config *pgxpool.Config, analyze string) *Log {

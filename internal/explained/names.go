@@ -10,8 +10,9 @@ import (
 // Names maps a statement's name to the beginning of its text.
 type Names map[string]string
 
-// Read adds the statements in a folder. It keeps the text before a file's first parameter or
-// fragment, which is also the beginning of the statement.
+// Read adds the statements in a folder. For each file, it keeps the text before the first parameter
+// or fragment: a statement that Postgres receives begins with this text. Read fails if two
+// statements have the same name.
 func (n Names) Read(files fs.FS) error {
 	found, err := fs.Glob(files, "*.sql")
 	if err != nil {

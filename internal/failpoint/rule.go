@@ -22,7 +22,7 @@ const (
 type rule struct {
 	action string
 	delay  time.Duration
-	first  int  // passage number, from 1
+	first  int  // first passage to which the rule applies, counted from 1
 	onward bool // true if the rule also applies to all later passages
 }
 

@@ -137,8 +137,8 @@ func (c *conn) sayFarewell() {
 	}).Encode(nil)
 }
 
-// silence does the work of Read after the fault. It returns the farewell, if any, and then waits
-// until the connection is cut or the client's deadline passes.
+// silence does the work of Read after the fault. It returns the rest of the farewell, if any.
+// Otherwise it waits until the connection is cut or closed, or the client's deadline passes.
 func (c *conn) silence(b []byte) (int, error) {
 	for {
 		c.mu.Lock()

@@ -74,7 +74,8 @@ func NewPool(ctx context.Context, url string) (*pgxpool.Pool, *Fault, error) {
 // previous Arm; n = 0 disarms.
 func (f *Fault) Arm(mode Mode, n int) { f.ArmAfter(0, mode, n) }
 
-// ArmAfter does the same as Arm, but leaves the next skip COMMITs alone first.
+// ArmAfter does the same as Arm, but leaves the next COMMITs alone first. The parameter skip is the
+// number of these COMMITs.
 func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// faulty returns two pools and a fault. The connections of the pool broken go through the fault.
-// The pool sound is for inspecting the stored rows.
+// faulty returns two pools and a fault. The connections of broken go through the fault. The test
+// inspects the stored rows with sound.
 func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	t.Helper()
 	sound = pgtest.New(t, pgtest.Empty())
@@ -49,8 +49,8 @@ func rows(t *testing.T, pool *pgxpool.Pool) (n int) {
 	return n
 }
 
-// After a lost COMMIT response, pgx 5.9 to 5.12 report that it is safe to retry although the row is
-// committed: MultiResultReader.NextResult drops the error that closed the connection, and the
+// After a lost COMMIT response, pgx 5.9 to 5.12 report that it is safe to retry, although the row
+// is committed. MultiResultReader.NextResult drops the error that closed the connection, so the
 // caller gets the error of an unused connection. This is why outbox never calls pgconn.SafeToRetry
 // after BEGIN. If this test fails after an update of pgx, pgx is fixed: invert the last line and
 // keep the rule.

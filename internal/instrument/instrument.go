@@ -47,14 +47,15 @@ func (m *Maker) Seconds(name, description string, bounds ...float64) metric.Floa
 	return h
 }
 
-// Level creates an up-down counter that calls value for the current amount whenever metrics are
-// read.
+// Level creates an up-down counter. Whenever metrics are read, the counter calls the function value
+// for the current amount.
 func (m *Maker) Level(name, unit, description string, value func() int64) {
 	l, err := m.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.asked, m.errs = append(m.asked, asked{l, value}), append(m.errs, err)
 }
 
-// Total creates a counter that calls value for the total so far whenever metrics are read.
+// Total creates a counter. Whenever metrics are read, the counter calls the function value for the
+// total so far.
 func (m *Maker) Total(name, unit, description string, value func() int64) {
 	t, err := m.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.asked, m.errs = append(m.asked, asked{t, value}), append(m.errs, err)

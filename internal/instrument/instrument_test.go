@@ -70,8 +70,8 @@ func TestGatheredCountsAreTold(t *testing.T) {
 	require.Equal(t, want, read(t, push))
 	require.Equal(t, want, read(t, pull))
 
-	// These labels are new but have the same attributes, like those of a source that was configured
-	// again.
+	// These labels are new, but have the same attributes. A source that is configured again has
+	// such labels.
 	many.Add(1, instrument.NewLabels(attribute.String("colour", "red")))
 	require.NoError(t, registration.Unregister())
 	require.EqualValues(t, 8001, read(t, pull)["many/colour=red"])

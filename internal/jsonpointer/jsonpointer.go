@@ -10,9 +10,9 @@ import (
 )
 
 // Lookup follows a pointer from root; the empty pointer returns root itself. For a missing value,
-// it returns a Result whose Exists is false. Among equal keys the last one counts, as in
-// encoding/json and in jsonb. Lookup walks members instead of using gjson's path language, in which
-// a key can be an operator.
+// or a pointer that is not valid, it returns a Result whose Exists is false. Among equal keys the
+// last one counts, as in encoding/json and in jsonb. Lookup walks members instead of using gjson's
+// path language, in which a key can be an operator.
 func Lookup(root gjson.Result, pointer string) gjson.Result {
 	if pointer != "" && pointer[0] != '/' {
 		return gjson.Result{}

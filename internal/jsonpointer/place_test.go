@@ -86,7 +86,7 @@ func TestPlacesAgreeWithLookup(t *testing.T) {
 		places := jsonpointer.Places([]byte(text), pointer)
 		found := jsonpointer.Lookup(gjson.Parse(text), pointer)
 		if !found.Exists() {
-			return // another member with the same name may still have it
+			return // Places may still find the value in an earlier member with the same name
 		}
 		require.NotEmpty(t, places)
 		last := places[len(places)-1]

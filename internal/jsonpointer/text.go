@@ -93,8 +93,8 @@ func (t *Text) isNamed(m place, name string) bool {
 }
 
 // reader checks JSON. The methods for an element, such as value, take the position at which the
-// element, or the rest of it, begins. They return the position at which the element ends, or -1 if
-// it is not valid.
+// element, or the rest of it, begins. The methods return the position at which the element ends, or
+// -1 if the element is not valid.
 type reader struct {
 	text    []byte
 	members []place // the outermost object's members; nil: not needed

@@ -95,7 +95,8 @@ func (c *Check) Name(field, given string) {
 	}
 }
 
-// Address parses a host:port to listen on, and returns its host. It reports any other value.
+// Address parses a host:port to listen on, and returns the host. It reports a value of any other
+// form, and then returns false.
 func (c *Check) Address(field, given string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(given)
 	if err == nil {
@@ -109,9 +110,9 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 
 const allowedURL = "allowed: an http:// or https:// URL with a host"
 
-// URL parses a value. It reports a value that is not an absolute http or https URL, or has a user,
-// a fragment or a port above 65535. It then returns false. The fault quotes the value only if the
-// value can be parsed and has neither a user nor a password.
+// URL parses a value. If the value is not an absolute http or https URL, or has a user, a fragment
+// or a port above 65535, URL reports a fault and returns false. The fault quotes the value only if
+// the value can be parsed and has neither a user nor a password.
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
 	if err != nil {
@@ -121,7 +122,8 @@ func (c *Check) URL(field, given string) (*url.URL, bool) {
 	return u, c.WebURL(field, given, u)
 }
 
-// WebURL does the same as URL for a parsed value. The parameter given is the text of the value.
+// WebURL does the same as URL for a value that is already parsed. The parameter given is the text
+// of the value, for the fault.
 func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {

@@ -51,9 +51,9 @@ func IsMultipart(contentType string, body []byte) bool {
 	return is
 }
 
-// Fields returns the fields of a urlencoded or multipart form. For a file, or a part above 64
-// KiB, the value is "sha256:" followed by the hash of its bytes in hex. So a key or a
-// condition can distinguish two files.
+// Fields returns the fields of a urlencoded or multipart form. For a file, or a part above 64 KiB,
+// the value is "sha256:" followed by the hash of its bytes in hex. So a key or a condition can
+// distinguish two files. Errors: ErrNotMultipart.
 func Fields(contentType string, body []byte) (url.Values, error) {
 	if boundary, is := BoundaryOf(contentType, body); is {
 		return parts(body, boundary)

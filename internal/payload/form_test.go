@@ -14,7 +14,8 @@ import (
 
 const severalParts = `multipart/form-data; boundary=xx`
 
-// form returns a form with a field, a repeated field, a file, and a text of more than 64 KiB.
+// form returns a form with a field, a repeated field, a file, and two long texts: one of exactly 64
+// KiB, and a longer one.
 func form(t testing.TB) (contentType string, body []byte) {
 	t.Helper()
 	var b bytes.Buffer

@@ -1,5 +1,6 @@
-// Package payload determines a delivery body's format for all its readers. The gateway finds
-// events in the body, and the worker's conditions and keys read it: both must agree.
+// Package payload determines a delivery body's format for all its readers. The gateway finds events
+// in the body, and the worker's conditions and keys read the body: gateway and worker must agree on
+// the format.
 package payload
 
 import (
@@ -12,9 +13,9 @@ import (
 // FormType is the content type of a urlencoded form.
 const FormType = "application/x-www-form-urlencoded"
 
-// IsForm reports whether a body is a urlencoded form. Two things decide: its content type, which
-// no sender signs, and its beginning, because a form never begins like a JSON container. With the
-// content type alone, a JSON body could be made to look like a form, as curl -d does by default.
+// IsForm reports whether a body is a urlencoded form, by its content type and its beginning. No
+// sender signs the content type: with the content type alone, a JSON body could be made to look
+// like a form, as curl -d does by default. A form never begins like a JSON object or list.
 func IsForm(contentType string, body []byte) bool {
 	if beginsAsJSON(body) {
 		return false

@@ -42,7 +42,8 @@ func (s *Splitter) Feed(b []byte) {
 	s.buf = append(s.buf, b...)
 }
 
-// Next returns the next complete message, or nil if none is complete.
+// Next returns the next complete message, or nil if none is complete. It returns an error if the
+// message's length is below the minimum or above maxSize.
 func (s *Splitter) Next() (Message, error) {
 	rest := s.buf[s.next:]
 	if len(rest) < headerSize {

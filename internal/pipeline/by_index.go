@@ -7,11 +7,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Settings make Postgres plan a transaction's following statements with index scans. Postgres
-// keeps a plan that it made while a table had few rows, and would later read the complete large
-// table. Every Hooklatch statement has a suitable index. Bitmap scans have the same problem: if
-// Postgres expects few rows, it reads and sorts all rows that a part of the key selects, instead
-// of the first rows in index order. No statement runs long enough for JIT compilation to pay off.
+// Settings make Postgres plan a transaction's following statements with index scans. Postgres keeps
+// a plan that it made while a table had few rows, and would later read the complete large table.
+// Every Hooklatch statement has a suitable index. Bitmap scans have the same problem: if Postgres
+// expects few rows, it reads and sorts all rows that a part of the key selects. An index scan reads
+// only the first rows in index order. No statement runs long enough for JIT compilation to pay off.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)"
 
 // SettingsInOrder also make the following statements read an index in its order. On a table
@@ -50,8 +50,8 @@ func (d ByIndex) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 	return Row(d.Query(ctx, sql, args...))
 }
 
-// send sends the settings and the statement, and returns the results, positioned at those of the
-// statement.
+// send sends the settings and the statement, and returns the results, positioned at the results of
+// the statement.
 func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	var batch pgx.Batch // one transaction, since it is sent as one batch
 	settings := "SELECT " + Settings

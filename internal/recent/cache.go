@@ -79,8 +79,8 @@ type state struct {
 	answered bool          // true if the last query returned the name
 }
 
-// New returns a Cache. The Cache queries the database only while there are hits, and calls failed
-// if a query fails.
+// New returns a Cache. The Cache queries the database only after a hit in Find or a call of
+// Current, and calls failed if a query fails.
 func New(ask Ask, failed func(error)) *Cache {
 	c := &Cache{
 		ask: ask, failed: failed, began: time.Now(), lastAsk: -vouched,

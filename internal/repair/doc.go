@@ -13,16 +13,17 @@
 // at_least_once effect is done again under its key, which the receiver knows. An at_most_once
 // effect may be pending, although it was done an hour ago. The table installation therefore
 // identifies the known server, whose database is complete, by its system identifier and its
-// timeline. A restore from a base backup begins another timeline, and so does the promotion of a
-// standby. A dump is restored into a server with another system identifier. The statement that
-// claims an effect compares both values with its own server's values. If they differ, no process
-// can claim an at_most_once effect, not even immediately after the server's start. Workers continue
-// with all other work.
+// timeline. A restore from a base backup or the promotion of a standby begins another timeline. A
+// dump is restored into a server with another system identifier. The statement that claims an
+// effect compares both values with its own server's values. If they differ, no process can claim an
+// at_most_once effect, not even immediately after the server's start. Workers continue with all
+// other work.
 //
 // An operator declares what happened. [Repairer.Restored] declares the time to which the database
 // was restored, and parks the effects that may have been done since. [Repairer.Promoted] declares
-// that nothing is missing. Both make the current server the known server. If commits wait for the
-// standby, the standby lacks nothing, and [Repairer.FollowPromotion] needs no operator.
+// that nothing is missing. Both declarations make the current server the known server. If commits
+// wait for the standby, the standby lacks nothing, and [Repairer.FollowPromotion] needs no
+// operator.
 //
 // Two cases cannot be detected. A copy of the volume that starts with crash recovery has the
 // identifier and timeline of the original. Some hosted services hide these values, so a restore

@@ -107,7 +107,8 @@ func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error
 	return done, nil
 }
 
-// ordered fills in the request id and the reason, which all actions of one request share.
+// ordered fills in a missing request id and a missing reason, which all actions of one request
+// share.
 func ordered(by ledger.Operator, reason string) ledger.Operator {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	by.Reason = cmp.Or(by.Reason, reason)

@@ -21,9 +21,9 @@ type sequence struct {
 // sequences returns the sequences that are behind their rows: a move by logical replication copies
 // no positions of sequences. New rows would get the numbers of stored rows. Retention and
 // redaction, which continue after a number, would never reach the new rows. A promoted standby has
-// the sequences of the former server, and its promotion is urgent. On a server that may be one,
-// sequences therefore reads all rows only if one of the two sequences that every delivery uses is
-// behind.
+// the sequences of the former server, and its promotion is urgent. On a server that may be a
+// promoted standby, sequences therefore reads all rows only if one of the two sequences that every
+// delivery uses is behind.
 func (r *Repairer) sequences(ctx context.Context, s State) ([]sequence, error) {
 	if s.Withheld && s.Known.SystemID == s.Here.SystemID {
 		var again bool

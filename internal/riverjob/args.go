@@ -4,7 +4,7 @@ package riverjob
 
 import "github.com/hooklatch/hooklatch/outbox/identity"
 
-// Kinds of our jobs. They must never change: a River leader discards stuck jobs of unknown
+// Kinds of our jobs. The kinds must never change: a River leader discards stuck jobs of unknown
 // kinds.
 const (
 	KindDispatch = "dispatch"

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// maxEffectAttempts is the limit given to River. It is never reached: the ledger decides when
-	// an effect's attempts are used up, and a rescue, which River counts, is not a failure.
+	// maxEffectAttempts is the limit given to River. It is too high to be reached: the ledger
+	// decides when an effect's attempts are used up. River also counts rescues, which are not
+	// failures.
 	maxEffectAttempts = 10_000
 
 	maxTagLen = 60
@@ -196,8 +197,8 @@ func encode[T DispatchArgs | EffectArgs | RunArgs | metadata](value T) []byte {
 	return encoded
 }
 
-// tags converts labels to River's grammar: at least three characters from [A-Za-z0-9_-], and
-// no dash at either end.
+// tags converts labels to River's grammar: at least three characters from [A-Za-z0-9_-], and no
+// dash at either end. It shortens long labels, and omits labels that do not fit.
 func tags(labels ...string) string {
 	out := make([]string, 0, len(labels))
 	for _, label := range labels {

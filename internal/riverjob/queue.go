@@ -73,8 +73,9 @@ func IsReservedQueue(queue string) bool {
 	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue) || IsAsideQueue(queue)
 }
 
-// HashedQueue builds a queue name from a name that is not valid by itself: the characters that
-// River accepts, and a hash, so that two names do not accidentally become one queue.
+// HashedQueue builds a queue name from a name that is not valid by itself. The result contains the
+// characters that River accepts, and a hash, so that two names do not accidentally become one
+// queue.
 func HashedQueue(prefix, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	fits := strings.Trim(notInQueueName.ReplaceAllString(strings.ToLower(name), "_"), "_")

@@ -1,5 +1,6 @@
--- The number of effects that only an operator can restart, by destination and state: at most :most
--- each, with the earliest finished_at, and whether there may be more.
+-- Counts the effects that only an operator can restart, by destination and state. Each count stops
+-- at :most. The column since is the earliest finished_at of the counted effects, and at_least is
+-- true if there may be more effects.
 (
     WITH RECURSIVE kind AS (
         (

@@ -1,4 +1,4 @@
--- In the order o, the first effect that keeps later effects waiting.
+-- The first effect in the order o that keeps later effects waiting.
 (
     SELECT
         e.scope, e.key, e.generation, e.destination, e.queue, e.route, e.source, e.event_id, e.event_type, e.traceparent,

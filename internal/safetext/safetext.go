@@ -27,9 +27,9 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Line returns s as one line of at most limit bytes, for logs, spans and stored errors: valid UTF-8
-// with spaces for control characters, and without characters that reorder text. A shortened line
-// ends in "...".
+// Line returns s as one line of at most limit bytes, for logs, spans and stored errors. The line is
+// valid UTF-8, with spaces for control characters, and without characters that reorder text. A
+// shortened line ends in "...".
 func Line(s string, limit int) string {
 	const ellipsis = "..."
 	s = line(s, ' ')
@@ -45,8 +45,9 @@ func Line(s string, limit int) string {
 func Printable(s string) string { return line(s, -1) }
 
 // line replaces line ends and tabs with spaces, and removes characters that reorder text. It
-// replaces all other control characters with instead, or removes them if instead is negative. Bytes
-// that are not UTF-8 become U+FFFD. White space at both ends is removed.
+// replaces all other control characters with the parameter instead, or removes them if that
+// parameter is negative. Bytes that are not UTF-8 become U+FFFD. White space at both ends is
+// removed.
 func line(s string, instead rune) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {

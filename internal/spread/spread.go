@@ -12,9 +12,8 @@ const (
 )
 
 // Spread summarizes the measurements of several rounds. The true median lies between Low and High
-// with a probability of at least Certainty. With the same probability, it differs from every value
-// outside this range. More rounds bring Low and High closer together, but move Least and Most
-// apart.
+// with a probability of at least Certainty. More rounds bring Low and High closer together, but
+// move Least and Most apart.
 type Spread struct {
 	Median      float64
 	Low, High   float64 // limits of the true median, with Certainty; up to eight rounds, the same as Least and Most
@@ -49,9 +48,9 @@ func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	return s.Median <= bound
 }
 
-// Excludes reports whether a bound lies outside Low to High, or equals one of them. If not,
-// another run might find the bound on the other side of the median. With fewer than five rounds,
-// Excludes is always false.
+// Excludes reports whether a bound lies outside the range from Low to High, or equals Low or High.
+// If the bound lies inside the range, another run might find it on the other side of the median.
+// With fewer than five rounds, Excludes is always false.
 func (s Spread) Excludes(bound float64) bool {
 	return s.Rounds >= fewest && (bound <= s.Low || s.High <= bound)
 }

@@ -58,8 +58,8 @@ func match(args reflect.Type, params []param) ([]argument, error) {
 	return found, nil
 }
 
-// argumentsIn returns a struct's fields, including those of embedded structs. A slice of structs
-// is replaced by the fields of its elements.
+// argumentsIn returns a struct's fields, including the fields of embedded structs. A slice of
+// structs is replaced by the fields of its elements.
 func argumentsIn(args reflect.Type) ([]argument, error) {
 	fields, err := fieldsOf(args)
 	if err != nil {

@@ -32,9 +32,9 @@ func (b *Bound) load(c compiled) error {
 	return nil
 }
 
-// Load fills a struct of statements, each field an Of or a Bound, from a folder's files.
-// rewrite adapts the texts, which are written for the default schema, to another schema. The
-// statements may contain the folder's fragments and those in shared, which several folders
+// Load fills a struct of statements, each field an Of or a Bound, from a folder's files. rewrite
+// adapts the texts, which are written for the default schema, to another schema. The statements may
+// contain the folder's fragments, and the fragments in the parameter shared, which several folders
 // use. The error lists every wrong file with the reason.
 func Load(statements any, files fs.FS, dir string, rewrite func(text string) string, shared ...fs.FS) error {
 	names, err := namesIn(files, dir)

@@ -19,7 +19,7 @@ type rows struct {
 }
 
 // rowsIn reads `:name AS alias (column type, ...)` and returns its length in tokens, or 0 if the
-// parameter is a value. Only CAST(:name AS type (n)) has the same form, and is refused.
+// parameter is a value. CAST(:name AS type (n)) has the same form, and rowsIn refuses it.
 func rowsIn(tokens []token) (r rows, length int, err error) {
 	next := slices.IndexFunc(tokens[1:], func(t token) bool { return t.kind != comment && strings.TrimSpace(t.text) != "" })
 	if next < 0 || tokens[1+next].text != "AS" {

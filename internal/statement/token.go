@@ -116,8 +116,8 @@ func dollar(text string) (kind, int) {
 	return literal, through(text, len(tag), tag)
 }
 
-// quoted returns the length of a literal whose quote is at the index open. A doubled quote
-// belongs to the literal, and so does a quote after a backslash if backslashes escape.
+// quoted returns the length of a literal whose quote is at the index open. A doubled quote belongs
+// to the literal. If backslashes escape, a quote after a backslash also belongs to the literal.
 func quoted(text string, open int, escapes bool) int {
 	for i := open + 1; i < len(text); i++ {
 		switch {
@@ -152,7 +152,8 @@ func blockComment(text string) int {
 	return -1
 }
 
-// through returns the index after the first occurrence of end at or after the index from, or -1.
+// through searches text for the string end, beginning at the index from. It returns the index after
+// the first occurrence, or -1.
 func through(text string, from int, end string) int {
 	i := strings.Index(text[from:], end)
 	if i < 0 {

@@ -133,7 +133,7 @@ func Handled(ctx context.Context) {
 	}
 }
 
-// Track implements http.Server.ConnState. It records when a connection waits for its next
+// Track implements http.Server.ConnState. It records whether a connection waits for its next
 // request, for ConnectionOptions.IdleTimeout and Refused.
 func Track(conn net.Conn, state http.ConnState) {
 	c := of(conn)

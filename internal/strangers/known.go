@@ -18,8 +18,8 @@ type Known[K comparable] struct {
 	former map[K]struct{} // the previous period's keys
 }
 
-// NewKnown returns a Known that remembers at least the most recent keys. The parameter limit is the
-// number of these keys, and lasts is the minimum time for which each is remembered.
+// NewKnown returns a Known that remembers nothing yet. The parameter lasts is the minimum time for
+// which the Known remembers a key, unless more than limit other keys are noted meanwhile.
 func NewKnown[K comparable](limit int, lasts time.Duration, now func() time.Time) *Known[K] {
 	return &Known[K]{limit: limit, lasts: lasts, now: now, since: now(), recent: make(map[K]struct{})}
 }

@@ -44,7 +44,7 @@ func WithParent(ctx context.Context, traceparent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{header: traceparent})
 }
 
-// Parse returns the span in traceparent; it is invalid if traceparent is.
+// Parse returns the span context in traceparent. The result is invalid if traceparent is not valid.
 func Parse(traceparent string) trace.SpanContext {
 	return trace.SpanContextFromContext(WithParent(context.Background(), traceparent))
 }

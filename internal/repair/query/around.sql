@@ -1,6 +1,6 @@
--- Returns two receipt times for each source that is requested or has events: that of the last event
--- up to :restored_to, and that of the first event after it. Each row also has the current time. The
--- statement reads all events.
+-- Returns, for each source that is requested or has events, the receipt times of the last event up
+-- to :restored_to and of the first event after :restored_to. Each row also has the current time.
+-- The statement reads all events.
 SELECT s.source, max(s.last_before), min(s.first_since), now()
 FROM (
     SELECT a.source, NULL::timestamptz AS last_before, NULL::timestamptz AS first_since
