@@ -38,7 +38,7 @@ type Erased struct {
 	Again   bool // the event or effect was erased before
 	Effects int  // number of effects that were erased
 	// Others is the number of other events in the delivery that are not erased. Their parts of the
-	// body stay, and so do the delivery's headers.
+	// body and the delivery's headers stay.
 	Others int
 	// Remains is true if the event's own part of the body stays, because it overlaps the parts of
 	// other events or cannot be located. The part is erased with the last of the other events.
@@ -199,8 +199,9 @@ func (r Erased) String() string {
 	return text
 }
 
-// finish ensures that no more work begins for the event. It returns an *UnfinishedError if work that
-// the order does not cancel is unfinished, or if effects must be cancelled first.
+// finish ensures that no more work begins for the event. It returns an *UnfinishedError if an
+// effect is unfinished, because effects must be cancelled first. It returns the same error if the
+// event still waits and the order does not cancel it.
 func (e *Eraser) finish(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, order Order) error {
 	var unfinished UnfinishedError
 	for _, m := range made {

@@ -90,7 +90,7 @@ func idsOf(made []madeEffect) []identity.EffectID {
 
 // UnfinishedError is returned when an event or effect cannot be erased yet.
 type UnfinishedError struct {
-	Outcome inbox.Outcome        // the event's outcome; empty if the event is finished
+	Outcome inbox.Outcome        // the event's outcome, if the outcome prevents the erasure; otherwise empty
 	Effects []ledger.EffectState // states of the unfinished effects
 	keys    []string             // idempotency keys of the unfinished effects
 }

@@ -44,8 +44,9 @@ func TestErasedEventsStayDuplicates(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 }
 
-// Within the content window, another id with the content of an erased event is still the erased
-// event. Otherwise the erased data would be stored again, and effects that are done would be doubled.
+// Within the content window, an event with another id and the content of an erased event is a
+// duplicate of the erased event. Otherwise the erased data would be stored again, and effects that
+// are done would be done twice.
 func TestErasedEventsStayDuplicatesByContent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -102,7 +103,7 @@ func TestAnEffectWhoseEventHasExpiredIsErasedAlone(t *testing.T) {
 	require.True(t, again.Again)
 }
 
-// selected returns the number of events that a run would change.
+// selected returns the number of events or effects that a run would select.
 func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	t.Helper()
 	v, err := b.Runs().Preview(t.Context(), order, runs.Bite{})
@@ -146,7 +147,8 @@ func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	require.Empty(t, b.event(t, "a").Body)
 }
 
-// The sequence numbers of a large delivery's events are interleaved with those of other deliveries.
+// The sequence numbers of a large delivery's events are interleaved with the sequence numbers of
+// other deliveries' events.
 func TestTheOthersOfADeliveryAreFoundAmongStrangers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

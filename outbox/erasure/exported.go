@@ -28,9 +28,10 @@ func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error
 	return nil
 }
 
-// eraseExported erases an event whose row retention has deleted. It notes the erasure for the export,
-// and erases what the database still has: effects, which retention keeps longer than their events, the
-// event's part of a delivery that other events need, and its copies in other deliveries.
+// eraseExported erases an event whose row retention has deleted. It notes the erasure for the
+// export, and erases what the database still has: the event's effects, its part of a delivery that
+// other events need, and its copies in other deliveries. Retention keeps effects longer than their
+// events.
 func (e *Eraser) eraseExported(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	found, err := e.export.Find(ctx, ref, order.Received)
 	if err != nil {
@@ -86,8 +87,9 @@ func exportedEvent(found *export.Found) (lockedEvent, error) {
 	return lockedEvent{ref: found.Event.EventRef, acceptSeq: row.AcceptSeq, deliveryID: row.DeliveryID, receivedAt: row.ReceivedAt, item: row.Item}, nil
 }
 
-// storedEffects returns the effects of an exported event that the database still has, and the number of
-// those that are not in the export: a replay created them after the event's day was exported.
+// storedEffects returns the effects of an exported event that the database still has. The result
+// later is the number of these effects that are not in the export, because a replay created them
+// after the event's day was exported.
 func (e *Eraser) storedEffects(ctx context.Context, tx pgx.Tx, event lockedEvent, found *export.Found) (made []madeEffect, later int, err error) {
 	created, err := found.Event.Created()
 	if err != nil {

@@ -47,8 +47,8 @@ func ref(id string) identity.EventRef {
 	return identity.EventRef{Source: "shop", EventID: identity.EventID(id)}
 }
 
-// The method accept stores a body with one event for each entry of items, which maps the event's id
-// to its part of the body.
+// accept stores a body with one event for each entry of items, which maps the event's id to the
+// event's part of the body.
 func (b *bundle) accept(t testing.TB, body string, items map[string]string) outbox.Acceptance {
 	t.Helper()
 	d := outbox.Delivery{

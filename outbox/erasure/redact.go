@@ -119,9 +119,9 @@ func (e *Eraser) begin(ctx context.Context, r Redaction) (setProgress, error) {
 	return at, nil
 }
 
-// redactWaiting tries again to redact the events that earlier calls left waiting. It uses at most half
-// of the call's time and begins where the previous call ended, so that many waiting events hold up
-// neither new events nor each other.
+// redactWaiting tries again to redact the events that earlier calls left waiting. It uses at most
+// half of the call's time and begins where the previous call ended. Many waiting events therefore
+// hold up neither new events nor each other.
 func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
 	over := halfOver(ctx)
 	for page := (waiting{Source: r.Source, After: e.walks.left(r.Source), Limit: redactBatch}); ; {
@@ -202,7 +202,7 @@ func (e *lockedError) Error() string { return e.text }
 
 // redactTogether redacts events, or notes that they wait. It updates the progress in the last
 // transaction. If Postgres refuses a transaction with several events, redactTogether tries each
-// half of them alone. An event that Postgres refuses alone waits.
+// half of the events separately. An event that Postgres refuses alone waits.
 func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
 	err := e.redactAtOnce(ctx, r, refs, to, done)
 	_, locked := errors.AsType[*lockedError](err)

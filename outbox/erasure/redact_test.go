@@ -171,8 +171,8 @@ func TestManyWaitingEventsHoldUpNoOtherEvent(t *testing.T) {
 	}
 }
 
-// halfway is a context whose deadline is so near that half of the time is over after one page. It only
-// ends when it is cancelled, so that the test does not depend on the speed of the machine.
+// halfway is a context whose deadline is so near that half of the time is over after one page. It
+// ends only when it is cancelled, so that the test does not depend on the speed of the machine.
 type halfway struct{ context.Context }
 
 func (halfway) Deadline() (time.Time, bool) { return time.Now().Add(time.Nanosecond), true }

@@ -99,8 +99,8 @@ func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.cancel' AND who = 'ann'`))
 }
 
-// A run deletes the jobs of its erased events, even if other processes erased them or the run is
-// stopped.
+// A run deletes the jobs of its erased events, even if other processes erased the events or the run
+// is stopped.
 func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {

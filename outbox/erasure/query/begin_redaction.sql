@@ -1,8 +1,8 @@
 -- Notes a run of the redaction for a source. Returns the hash of the rules that redaction used, the
 -- position up to which it has read events, the time since which it waits (NULL if it does not
 -- wait), and the time of its last run. If more than three days seem to have passed since the last
--- run, the clock may have jumped: redaction waits for a day, in which an operator can set the clock
--- right.
+-- run, the clock may have jumped. Redaction then waits for a day, in which an operator can set the
+-- clock right.
 INSERT INTO hooklatch.redaction_progress AS p (source, rules, accept_seq, ran_at)
 VALUES (:source, :rules, 0, now())
 ON CONFLICT (source) DO UPDATE

@@ -1,9 +1,8 @@
--- The state of an effect, whether the effect is erased, whether the event in its row is stored, and the
--- event that is to be erased instead: an event that is stored and linked to the effect that it created.
--- If the event in the effect's row is not stored or has no link to the effect, an erasure of that
--- event would not reach the effect, so the effect may be erased alone. An effect that a handler
--- enqueued has no event in its row. It may be erased alone, and is also erased with the event that
--- the handler processed.
+-- Locks an effect. Returns its state, whether it is erased, and whether the event in its row is
+-- stored. Also returns the event that must be erased instead: the event in the row, if that event
+-- has a link to the effect. Without a link, an erasure of the event would not reach the effect, so
+-- the effect may be erased alone. An effect that a handler enqueued has no event in its row. It may
+-- be erased alone, and is also erased with the event that the handler processed.
 SELECT
     e.state,
     e.erased_at IS NOT NULL,

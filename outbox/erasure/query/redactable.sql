@@ -1,9 +1,9 @@
--- Among the next :limit events: the source's events that are old enough to be redacted, and the
--- last old event of any source, after which the next slice begins. Events that are not committed
--- yet are too young for this slice, so no event is skipped. An event that is more than a day ahead
--- of the clock was received under a wrong clock. It does not end the slice, because it would hold
--- up every source until the clock reaches its time. If it belongs to the source, it is returned,
--- and waits until it is old enough.
+-- Reads the next :limit events. Of these, returns the source's events that are old enough to be
+-- redacted, and the last old event of any source. The next slice begins after that last event.
+-- Events that are not committed yet are too young for this slice, so no event is skipped. An event
+-- that is more than a day ahead of the clock was received under a wrong clock. It does not end the
+-- slice, because it would hold up every source until the clock reaches its time. If it belongs to
+-- the source, it is returned, and waits until it is old enough.
 WITH slice AS (
     SELECT p.source, p.event_id, p.accept_seq, p.received_at, p.erased_at
     FROM hooklatch.processed_events AS p
