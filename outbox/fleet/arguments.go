@@ -6,8 +6,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// This file declares the arguments of the fleet's statements. A duration is in seconds: either an
-// interval, or a time before now.
+// This file declares the arguments of the fleet's statements. Durations are in seconds. A duration
+// is an interval, or is counted back from now.
 
 // named is the argument of a statement that needs only a destination's name.
 type named struct{ Destination string }

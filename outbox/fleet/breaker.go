@@ -47,7 +47,8 @@ func (f *Fleet) TripSince(ctx context.Context, destination, reason string, probe
 // BeginProbe lets one due probe through an open breaker and changes the breaker to half-open. It
 // returns false if no probe may start: it is too early, another probe is running, an operator
 // paused the destination, or the breaker is closed. A probe that does not end with CloseBreaker or
-// ProbeFailed within lease is given up, and the next probe may start. Errors: ErrUnavailable.
+// ProbeFailed within the duration lease is given up, and the next probe may start. Errors:
+// ErrUnavailable.
 func (f *Fleet) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
 	var begun bool
 	var until time.Time // distinguishes this process's probe from another process's

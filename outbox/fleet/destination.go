@@ -76,7 +76,8 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 }
 
 // SetPaused sets or ends an operator's pause. The breaker is independent: attempts start only when
-// neither blocks the destination. Errors: ErrUnknownDestination, ErrUnavailable.
+// neither the breaker nor an operator's pause blocks the destination. Errors:
+// ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}, by)
 }
@@ -212,10 +213,10 @@ func (f *Fleet) destinations(ctx context.Context, db statement.DB) ([]Destinatio
 const unheardAfter = 10 * time.Second
 
 // SyncPauses applies the destinations' pauses to the River queues; the destinations' rows are
-// authoritative. The two may differ: River deletes the row of a queue that no worker has used for a
-// day, and operators pause and resume queues in River UI. SyncPauses also makes the clients of all
-// processes follow the queues. Otherwise a client that lost its connection when a pause ended would
-// never process the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
+// authoritative. The states may differ: River deletes the row of a queue that no worker has used
+// for a day, and operators pause and resume queues in River UI. SyncPauses also makes the clients
+// of all processes follow the queues. Otherwise a client that lost its connection when a pause
+// ended would never process the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
 	// The two steps are independent: a locked destination must not delay the notifications about
 	// other queues.

@@ -48,8 +48,8 @@ func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 }
 
 // Retire removes a destination that has permanently left the configuration. From then on enqueueing
-// for it is refused, and a bulk run parks its unfinished effects. Upkeep cancels the jobs of
-// the parked effects. If Retire is interrupted before the run starts, the same call completes it. A
+// for it is refused, and a bulk run parks its unfinished effects. Upkeep cancels the jobs of the
+// parked effects. If Retire is interrupted before the run starts, a repeated call completes it. A
 // worker that starts with the destination again registers it anew. Errors: ErrServed,
 // ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operator) (runs.Run, error) {
@@ -99,8 +99,9 @@ func (f *Fleet) awaitEnqueuing(ctx context.Context) error {
 	return nil
 }
 
-// forget removes a destination and reports whether it existed. If it was removed earlier and no
-// effects wait for it, forget returns ErrUnknownDestination.
+// forget removes a destination and reports whether it existed. If a running process serves the
+// destination, forget returns ErrServed. If the destination was removed earlier and no effects wait
+// for it, forget returns ErrUnknownDestination.
 func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
 	var locked string
 	err = f.sql.LockDestination.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)

@@ -27,7 +27,8 @@ const (
 	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
 	// configuration that only a gateway runs. It begins when the configuration begins, or when the
-	// last worker with that configuration was seen. Workers with it should start within this time.
+	// last worker with that configuration was seen. Workers with that configuration should start
+	// within this time.
 	GatewayPatience = 5 * time.Minute
 	// unusedAfter is the time after which a configuration that no process runs gets a new number,
 	// because starting a process with it later is a rollback. Within that time, such a start counts
@@ -139,8 +140,8 @@ func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 }
 
 // FreeJobs gives the unfinished effects and events of lost processes to other processes, and
-// records reason as the error of the interrupted job runs. It returns the number of freed jobs.
-// Call it every AnnounceEvery. Errors: ErrUnavailable.
+// records the given reason as the error of the interrupted job runs. It returns the number of freed
+// jobs. Call it every AnnounceEvery. Errors: ErrUnavailable.
 func (f *Fleet) FreeJobs(ctx context.Context, reason string) (freed int64, err error) {
 	err = f.db.Statement("free_jobs", func(db pipeline.ByIndex) error {
 		freed = 0
@@ -163,8 +164,8 @@ func (f *Fleet) FreeJobs(ctx context.Context, reason string) (freed int64, err e
 }
 
 // TakeOver announces a starting process, and moves the jobs of its destinations from other queues
-// to its own queues. The other queues include those of a process that is not presumed gone yet.
-// TakeOver returns the number of moved jobs. Errors: ErrUnavailable.
+// to its own queues. The other queues include the queues of a process that is not presumed gone
+// yet. TakeOver returns the number of moved jobs. Errors: ErrUnavailable.
 func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err error) {
 	if _, err := f.Announce(ctx, p); err != nil {
 		return 0, err
@@ -244,11 +245,11 @@ func (f *Fleet) asideOfRetired(ctx context.Context, queues []string) ([]string, 
 	return queues, nil
 }
 
-// RendersElsewhere reports whether another process should render the requests of the source's events
-// to a destination. That process has the source, serves the destination, and has a newer
-// configuration than by, with other routes. If the calling process does not have the source, any
-// configuration counts. A process that did not announce a configuration decides everything itself.
-// Errors: ErrUnavailable.
+// RendersElsewhere reports whether another process should render the requests of the source's
+// events to a destination. That process has the source, serves the destination, and has a newer
+// configuration with other routes. If the calling process does not have the source, any
+// configuration counts. The parameter by is the calling process's configuration. A process that did
+// not announce a configuration decides everything itself. Errors: ErrUnavailable.
 func (f *Fleet) RendersElsewhere(ctx context.Context, source identity.Source, destination string, by Configuration, hasSource bool) (elsewhere bool, err error) {
 	if by.Number == 0 {
 		return false, nil

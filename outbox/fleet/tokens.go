@@ -14,10 +14,10 @@ import (
 
 // TakeTokens takes n tokens of a destination's rate, which applies to all processes together. It
 // returns the time that the caller must wait before it uses all n at once. If this wait is longer
-// than patience, TakeTokens takes nothing and returns false: a token that one process has taken is
-// lost if another process has the destination's next job. To keep the wait short, a process should
-// have one caller at a time for each destination. After a quiet time, at most burst tokens are free.
-// A perSecond of 0 or less means no limit.
+// than the parameter patience, TakeTokens takes nothing and returns false. Otherwise a token would
+// be lost if another process had the destination's next job. To keep the wait short, a process
+// should have one caller at a time for each destination. After a quiet time, at most max(burst, n)
+// tokens are free. A perSecond of 0 or less means no limit.
 //
 // The statement need not survive a server failure: if it is lost, the worst result is a burst.
 //

@@ -1,6 +1,6 @@
 -- Lets one probe through, or takes over from a probe that did not end in time. The queue stays
--- paused. After a lost COMMIT response, the next try (:repeated) recognises its own probe by its
--- deadline (:until), and gets it again.
+-- paused. After a lost COMMIT response, the next try (:repeated) recognises its own probe by the
+-- deadline (:until), and begins that probe again.
 UPDATE hooklatch.destinations
 SET
     breaker_state = 'half_open',

@@ -1,6 +1,6 @@
 -- Assigns each destination the queue in which the most recently started process reads its jobs. A
 -- destination that no process serves keeps its queue. The statement also deletes processes that
--- were last seen over a day ago. They are kept for that long because, after an outage of the
+-- were last seen over a day ago. Processes are kept for that long because, after an outage of the
 -- database, events wait for the processes that ran before the outage.
 WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue

@@ -1,5 +1,5 @@
--- Moves the waiting jobs of the given sources' events, with their events, from the given queues to the
--- queue of routes. An event is locked before its job, as everywhere.
+-- Moves the waiting jobs of the given sources' events, with their events, from the given queues to
+-- the queue of routes. An event is locked before its job, as in all other statements.
 WITH stranded AS MATERIALIZED (
     SELECT j.id, j.args ->> 'source' AS source, j.args ->> 'event_id' AS event_id
     FROM hooklatch.river_job AS j

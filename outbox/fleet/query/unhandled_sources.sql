@@ -1,5 +1,5 @@
--- Returns those of the given sources for which no running process has handlers, and which no running
--- process with a newer configuration has.
+-- Returns the given sources for which no running process has handlers, and which no running process
+-- with a newer configuration has.
 SELECT given.source
 FROM unnest(:sources::text[]) AS given (source)
 WHERE NOT EXISTS (
