@@ -51,10 +51,10 @@ type ImportProgress struct {
 }
 
 // ImportKeys registers events that another system accepted: later deliveries of these events are
-// duplicates. Such events have no delivery and no job. They are not dispatched and cannot be
-// replayed. Stored keys stay unchanged, so an import can be repeated. Each batch is a transaction
-// with its own row in the operator log. ImportKeys calls the function progress after each batch;
-// progress may be nil.
+// duplicates. Such events have no delivery and no job, are not dispatched and cannot be replayed.
+// Stored keys stay unchanged, so an import can be repeated. Each batch is a transaction with its
+// own row in the operator log. ImportKeys calls the function progress after each batch; progress
+// may be nil.
 func (i *Inbox) ImportKeys(ctx context.Context, source identity.Source, keys []ImportedKey, by ledger.Operator, progress func(ImportProgress)) (ImportProgress, error) {
 	var done ImportProgress
 	for _, k := range keys {

@@ -22,9 +22,9 @@ type Recalled struct {
 	Replays []EventReplay
 }
 
-// Recall is like Event, but for operators: it uses none of the workers' connections, and it also
-// reads the export, if the event or its delivery is no longer stored. Errors: ErrNotFound, and
-// errors of the database and of the export's storage.
+// Recall is like Event, but for operators: it uses none of the workers' connections. It also reads
+// the export if the event or its delivery is no longer stored. Errors: ErrNotFound, and errors of
+// the database and of the export's storage.
 func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	e, more, err := i.Stored(ctx, ref)
 	switch {
@@ -40,8 +40,9 @@ func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, erro
 	return e, i.fill(ctx, e)
 }
 
-// Stored is like Recall, but does not read the export. It reports whether the export may have what
-// the database no longer stores, also with ErrNotFound.
+// Stored is like Recall, but does not read the export. The result more is true if the export may
+// have the event or the delivery that the database no longer stores; more can be true together with
+// ErrNotFound.
 func (i *Inbox) Stored(ctx context.Context, ref identity.EventRef) (e *Event, more bool, err error) {
 	e, err = i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
 	if err != nil {
@@ -83,7 +84,8 @@ func (i *Inbox) exported(ctx context.Context, ref identity.EventRef, day time.Ti
 	return decoded[0], nil
 }
 
-// Decode returns exported events with their headers and bodies, in the order of found.
+// Decode returns exported events with their headers and bodies, in the order of the parameter
+// found.
 func (i *Inbox) Decode(ctx context.Context, found []*export.Found) ([]*Event, error) {
 	asked := make([]exportedRows, len(found))
 	for n, f := range found {

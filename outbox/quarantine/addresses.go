@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// maxAddresses limits, per source, the addresses that a process has noted, and the addresses
-	// that the hourly deletion leaves in the table: those with the latest accepted deliveries.
+	// maxAddresses limits, per source, the addresses that a process has noted. It also limits the
+	// addresses that the hourly deletion leaves in the table: those with the latest accepted
+	// deliveries.
 	maxAddresses = 4096
 	// noteAgain is the minimum time between two writes of the same address by a process. readAgain
 	// is the minimum time between two reads of the addresses of all processes.

@@ -74,8 +74,8 @@ func TestAFloodWritesABoundedAmount(t *testing.T) {
 	}
 }
 
-// A flood does not use up the allowance of known senders. Their half is bounded too: behind a proxy
-// that is not in trusted_proxies, all senders have the same address.
+// A flood does not use up the allowance of known senders. The half of known senders is bounded too:
+// behind a proxy that is not in trusted_proxies, all senders have the same address.
 func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -28,8 +28,8 @@ type Refused struct {
 	Target         string // path, and the query unless it is a secret
 	// Headers are the request's headers, except headers that are secrets themselves.
 	Headers map[string][]string
-	// Secrets are the values of headers and parameters that carry a secret, by name. Only an
-	// HMAC of each is stored.
+	// Secrets are the values of headers and parameters that carry a secret, by name. Only an HMAC
+	// of each value is stored.
 	Secrets map[string][]secret.Value
 	Body    []byte
 }

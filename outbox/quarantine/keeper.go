@@ -116,9 +116,10 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	return k, in.Err()
 }
 
-// Keep offers a request to the quarantine. The request came from the address from, and its body has
-// size bytes. The function refused creates the request. Keep calls it only if the limits leave room
-// for the request. The caller may reuse the headers and the body afterwards.
+// Keep offers a request to the quarantine. The parameters from and size are the sender's address
+// and the length of the body in bytes. Keep calls the function refused, which creates the request,
+// only if the limits leave room for the request. The caller may reuse the headers and the body
+// afterwards.
 func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
 	if !k.offer(source, from, size, refused) {
 		k.lost.Add(context.Background(), 1, sourceLabel(source))
@@ -215,7 +216,7 @@ func (k *Keeper) work() {
 }
 
 // renewAllowances renews the allowance of each half that is at least half empty, because operators
-// retried or dropped its deliveries or because they expired.
+// retried or dropped its deliveries, or because its deliveries expired.
 func (k *Keeper) renewAllowances(left []content) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

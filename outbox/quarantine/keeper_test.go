@@ -289,8 +289,8 @@ func TestOrdersAreRecorded(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE who = 'alice' AND target IN ($1, $2)`, first[0].ID.String(), first[1].ID.String()))
 }
 
-// Deliveries that are still refused stay, and so do deliveries that arrive after the operator's
-// count, because no other copy of them exists.
+// Deliveries that are still refused stay. Deliveries that arrive after the operator's count also
+// stay, because no other copy of them exists.
 func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

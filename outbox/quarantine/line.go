@@ -20,8 +20,8 @@ func newLine(maxRows, maxBytes int) *line {
 
 // makeRoom reports whether a request of the given size may join. If the line is full, makeRoom
 // repeatedly removes the newest request of the address with the most requests. It gives up when
-// that address has fewer than two requests more than the address from. The result gone is the
-// number of removed requests.
+// that address has fewer than two requests more than the address that the new request comes from.
+// The result gone is the number of removed requests.
 func (l *line) makeRoom(from netip.Prefix, size int) (room bool, gone int) {
 	if size > l.maxBytes {
 		return false, 0

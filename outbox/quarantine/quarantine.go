@@ -78,6 +78,7 @@ type Share struct {
 }
 
 // UntilNow returns f, limited to deliveries that arrived no later than the last counted delivery.
+// If no delivery was counted, the result selects nothing.
 func (f Filter) UntilNow(counted []Share) Filter {
 	var last time.Time
 	for _, s := range counted {

@@ -45,9 +45,9 @@ type trimRejected struct {
 	Bytes   int64
 }
 
-// write inserts a batch and deletes rows that then exceed the caps. It returns what the halves of the
-// batch's sources contain afterwards. Only one such transaction runs at a time, over all processes:
-// each transaction must see the rows of the others.
+// write inserts a batch and deletes rows that then exceed the caps. It returns the contents of the
+// halves of the batch's sources afterwards. Only one such transaction runs at a time, across all
+// processes: each transaction must see the rows of the others.
 func (k *Keeper) write(ctx context.Context, batch []*pending) ([]content, error) {
 	sources := make([]identity.Source, len(batch))
 	for i, p := range batch {

@@ -1,6 +1,6 @@
--- Returns those of the given events that are already stored. With synchronous replication a visible
--- row might not be on the standby yet, and a read-only transaction does not wait for the standby.
--- The WAL message makes this transaction wait.
+-- Returns the given events that are already stored. With synchronous replication a visible row
+-- might not be on the standby yet, and a read-only transaction does not wait for the standby. The
+-- WAL message makes this transaction wait.
 SELECT p.source, p.event_id, p.acceptance_id, p.received_at, p.payload_hash
 FROM :events AS known (source text, event_id text)
 CROSS JOIN LATERAL (

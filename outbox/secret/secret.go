@@ -9,8 +9,8 @@ import (
 
 const text = "<secret>"
 
-// Value is a shared secret, password or key. It prints as <secret> wherever it is formatted,
-// logged or marshalled (I12). Only Reveal returns it.
+// Value is a shared secret, password or key. It prints as <secret> wherever it is formatted, logged
+// or marshalled (I12). Only Reveal returns the secret itself.
 type Value struct{ value string }
 
 // New wraps a secret.

@@ -115,9 +115,9 @@ func (m *Memory) Set(key string, value []byte, ttl time.Duration) {
 	})
 }
 
-// submit queues work unless the circuit is open, and reports whether it did. It starts the goroutine
-// if none is running; while the circuit is open, the goroutine tests Redis. After Stop, submit does
-// nothing.
+// submit queues work unless the circuit is open, and reports whether it queued the work. It starts
+// the goroutine if none is running; while the circuit is open, the goroutine tests Redis. After
+// Stop, submit does nothing.
 func (m *Memory) submit(add func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

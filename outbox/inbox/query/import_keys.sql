@@ -11,5 +11,5 @@ INSERT INTO hooklatch.processed_events (
 SELECT
     accept_seq, :source, event_id, gen_random_uuid(), '', 'unknown', received_at, '00000000-0000-0000-0000-000000000000', '', '', 'imported', now()
 FROM arriving
-ORDER BY event_id COLLATE "C" -- T1's lock order, so that the two cannot deadlock
+ORDER BY event_id COLLATE "C" -- the lock order of T1 (accept.sql), so that this statement and T1 cannot deadlock
 ON CONFLICT (source, event_id) DO NOTHING

@@ -1,5 +1,5 @@
 -- Stores an exported event and its delivery again, if they are not stored. The generation is at
--- least that of the last recorded replay. The event has the outcome imported until
+-- least the generation of the last recorded replay. The event has the outcome imported until
 -- restore_outcome.sql changes it. In a cell that the source has left, a trigger refuses inserted
 -- events with any other outcome, because it takes them for new ones.
 WITH restored AS (

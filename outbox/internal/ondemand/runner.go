@@ -57,8 +57,8 @@ func (r *Runner) loop() {
 	}
 }
 
-// next reports whether another call is due. If not, it deregisters the goroutine in the same
-// critical section.
+// next reports whether another call is due. If no call is due, next deregisters the goroutine in
+// the same critical section.
 func (r *Runner) next() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,8 +66,8 @@ func (r *Runner) next() bool {
 	return r.running
 }
 
-// Stop refuses new calls. It waits until the calls requested earlier have ended, or ctx is done. It
-// does not wait for a full pause. It may be called again.
+// Stop waits until all requested calls have ended, or ctx is done. Once the calls have ended, Wake
+// requests no more calls. Stop does not wait for a full pause. It may be called again.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	if !r.closed {
