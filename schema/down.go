@@ -9,10 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Down reverts our newest migrations, at most steps of them, and deletes their data. If steps is 0
-// or negative, Down reverts all our migrations and River's, and drops the schema, unless the schema
-// is public or contains other objects. Like Up, it handles each of our migrations in a separate
-// transaction. It refuses a database with migrations that this program does not know.
+// Down reverts our newest migrations and deletes their data. The parameter steps is the maximum
+// number of migrations to revert. If steps is 0 or negative, Down reverts all our migrations and
+// River's, and drops the schema, unless the schema is public or contains other objects. Like Up, it
+// handles each of our migrations in a separate transaction. It refuses a database with migrations
+// that this program does not know.
 func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
 	for steps <= 0 || len(done) < steps {

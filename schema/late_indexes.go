@@ -11,7 +11,8 @@ import (
 
 // makeLateIndexes builds the indexes by which retention finds events that operators may still need,
 // and by which operators find work that needs attention. Without these indexes, both searches would
-// read whole tables.
+// read whole tables. If another process is building indexes, makeLateIndexes leaves the missing
+// ones to that process.
 func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // configuration names another.
 const Default Name = "hooklatch"
 
-// maxNameLen leaves room for ".river_leadership" in a 63-byte notification topic, the
-// longest one that River derives from the schema name.
+// maxNameLen leaves room for ".river_leadership" in a notification topic, which has at most 63
+// bytes. This suffix is the longest that River appends to the schema name.
 const maxNameLen = 46
 
 // reservedWords lists the key words of Postgres 14 to 18 that cannot name a schema without quotes,

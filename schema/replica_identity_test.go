@@ -9,7 +9,7 @@ import (
 )
 
 // Under a publication, Postgres refuses to change or delete rows of a table without a replica
-// identity. Every table has one, and so has every partition that is created later.
+// identity. Every table has a replica identity, and every partition that is created later gets one.
 func TestEveryTableHasAReplicaIdentity(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

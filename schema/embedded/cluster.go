@@ -192,8 +192,9 @@ func copyFile(from, to string, mode fs.FileMode, own owner) error {
 	return errors.Join(err, out.Close(), own.take(to))
 }
 
-// publish renames a complete cluster to its final directory. With sync, the cluster survives a power
-// failure after publish returns: its files, their names, and its own name are on disk.
+// publish renames a complete cluster to its final directory. If sync is not nil, the cluster
+// survives a power failure after publish returns: its files, their names, and its own name are on
+// disk.
 func publish(temp, dir string, sync func(*os.File) error) error {
 	if sync == nil {
 		return os.Rename(temp, dir)

@@ -103,7 +103,8 @@ func TestOrphanOfPersistentDataDir(t *testing.T) {
 	connect(t, next.URL("postgres"))
 }
 
-// Several processes need the same cluster simultaneously. Only one of them creates it.
+// Several processes need the same cluster simultaneously. One process creates it, and the others
+// use it.
 func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	t.Parallel()
 	cache := openDir(t)

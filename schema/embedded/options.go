@@ -21,8 +21,8 @@ const Superuser = "postgres"
 // Options configure a server. The zero value configures a throw-away server on a free port, for
 // tests.
 type Options struct {
-	// DataDir is the directory that keeps the cluster between starts. If it is empty, Stop removes the
-	// cluster, or the next Start does so after a crash.
+	// DataDir is the directory that keeps the cluster between starts. If it is empty, Stop removes
+	// the cluster. After a crash, the next Start removes it.
 	//
 	// If the process runs as root, the server runs under another account. If that account cannot
 	// access DataDir, the server uses a directory derived from DataDir, the same at every start: see
@@ -36,7 +36,8 @@ type Options struct {
 	// of every process but not a power failure; synchronous_commit is on in both cases.
 	Durable bool
 
-	// Settings contains additional server settings. They override this package's settings.
+	// Settings contains additional server settings. The additional settings override this package's
+	// settings.
 	Settings map[string]string
 
 	// Log receives the server's log. Default: the log is dropped. If the server exits before it is

@@ -44,7 +44,7 @@ func serverOwner() (owner, error) {
 	return owner{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody to run it as")
 }
 
-// take gives path to the owner.
+// take gives a file or directory to the owner.
 func (o owner) take(path string) error {
 	if !o.drop {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// runsIn reports whether pid is a server that runs in dataDir. A process id alone proves
-// nothing: it may have been reused.
+// runsIn reports whether the process pid is a server that runs in dataDir. A process id alone
+// proves nothing: it may have been reused.
 func runsIn(pid int, dataDir string) bool {
 	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")
 }

@@ -14,7 +14,7 @@ import (
 var pastDaysSQL string
 
 // PastDays creates the missing partitions of the last n UTC days before today, so that a test can
-// make rows older. Every database with our schema already has yesterday's.
+// make rows older. Every database with our schema already has yesterday's partitions.
 func PastDays(t testing.TB, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	if err := pastDays(t.Context(), pool, n); err != nil {

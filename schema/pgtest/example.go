@@ -45,8 +45,8 @@ func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() 
 	}, nil
 }
 
-// Example does the same as Open, for Example functions. They cannot report an error, so Example and
-// the returned function panic instead.
+// Example does the same as Open, for Example functions. An Example function cannot report an error,
+// so Example and the returned function panic instead.
 func Example(ctx context.Context) (pool *pgxpool.Pool, done func()) {
 	pool, closeAndDrop, err := Open(ctx)
 	if err != nil {

@@ -213,7 +213,7 @@ func (h *host) prepare(ctx context.Context, p *Preparation) (string, error) {
 	return made.name, made.err
 }
 
-// dropPrepared removes the databases that other tests were copied from.
+// dropPrepared removes the databases from which the tests' databases were copied.
 func (h *host) dropPrepared(ctx context.Context) error {
 	h.preparing.Lock()
 	defer h.preparing.Unlock()

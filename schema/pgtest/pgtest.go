@@ -51,7 +51,7 @@ func Empty() Option { return func(o *options) { o.empty = true } }
 type Preparation func(ctx context.Context, url string) error
 
 // Prepared creates the database as a copy of one that the preparation filled. Tests that pass the
-// same pointer share the copied database.
+// same pointer get copies of the same database.
 func Prepared(p *Preparation) Option { return func(o *options) { o.prepared = p } }
 
 // MaxConns sets the pool's size. Default: 10.

@@ -43,7 +43,7 @@ func procStat(pid int) (state string, parent int) {
 	return fields[0], parent
 }
 
-// ended reports whether pid is a zombie or does not exist.
+// ended reports whether the process pid is a zombie or does not exist.
 func ended(pid int) bool {
 	state, _ := procStat(pid)
 	return state == "Z" || state == "X" || state == ""

@@ -24,7 +24,7 @@ func children(pid int) []int {
 	return found
 }
 
-// ended reports whether pid is a zombie or does not exist.
+// ended reports whether the process pid is a zombie or does not exist.
 func ended(pid int) bool {
 	state := strings.TrimSpace(ps("-o", "stat=", "-p", strconv.Itoa(pid)))
 	return state == "" || strings.HasPrefix(state, "Z")
