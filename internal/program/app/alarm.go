@@ -59,8 +59,8 @@ func (made *destinations) addAlarms(cfg *config.Config) {
 }
 
 // alarmRetry limits each wait to alarmRetryMax, because the later messages of an incident wait for
-// the earlier ones. It raises the number of attempts, to at most mostAlarmAttempts, so that all
-// attempts together take as long as with s.
+// the earlier ones. It raises the number of attempts, to at most mostAlarmAttempts, so that the
+// waits together are at least as long as with s.
 func alarmRetry(s destination.Schedule) destination.Schedule {
 	s = s.WithDefaults()
 	short := s

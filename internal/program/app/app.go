@@ -35,15 +35,15 @@ import (
 )
 
 // stopSlack is the maximum time that a stop takes beyond worker.soft_stop, or beyond
-// gateway.drain_timeout in a process without a worker. The process also flushes its log, and exits
-// within 5 seconds after that timeout.
+// gateway.drain_timeout in a process without a worker. The process then flushes its log. It exits
+// within 5 seconds after worker.soft_stop or gateway.drain_timeout.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
 	drainSlack = 2 * time.Second
 )
 
-// Each of these constants limits the time of one other step of a stop.
+// These constants limit the times of the other steps of a stop.
 const (
 	startTimeout     = 2 * time.Second
 	outboxTimeout    = 15 * time.Second
@@ -402,9 +402,9 @@ func (a *App) GatewayAddr() net.Addr {
 func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
 // Stop waits for gateway.drain_delay, during which deliveries are accepted as before, and then
-// drains: the gateway accepts nothing new and finishes requests in flight while the worker finishes
-// its jobs. Then the outbox commits all submitted work, and the connections close. /readyz fails
-// from the beginning of Stop. After the delay, Stop returns within stopSlack after
+// drains. The gateway accepts nothing new and finishes requests in flight, while the worker
+// finishes its jobs. Then the outbox commits all submitted work, and the connections close. /readyz
+// fails from the beginning of Stop. After the delay, Stop returns within stopSlack after
 // worker.soft_stop, or after gateway.drain_timeout in a process without a worker. Its error names
 // the parts that are still running. Stop may be called before Start, and more than once.
 func (a *App) Stop(ctx context.Context) error {

@@ -22,8 +22,9 @@ import (
 )
 
 // addCells creates an App without listeners for each cell other than the main one. This App has
-// separate pools, a separate outbox and, if the process has one, a separate worker for the cell's
-// database. The gateway of the main App passes each cell the deliveries of the cell's sources.
+// separate pools and a separate outbox for the cell's database. In a process with a worker, it also
+// has a separate worker. The gateway of the main App passes each cell the deliveries of the cell's
+// sources.
 func (a *App) addCells(ctx context.Context) error {
 	whole := a.opts.Config.Whole()
 	for _, name := range slices.Sorted(maps.Keys(whole.Cells)) {

@@ -65,8 +65,8 @@ func served(t *testing.T, a *app.App, path string) (status int, body string) {
 	return got.Code, got.Body.String()
 }
 
-// newReceiver returns the URL of a receiver, and a function that returns how often it received each
-// body.
+// newReceiver returns the URL of a receiver, and a function that returns how often the receiver got
+// each body.
 func newReceiver(t *testing.T) (url string, received func() map[string]int) {
 	t.Helper()
 	var mu sync.Mutex

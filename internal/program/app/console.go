@@ -105,8 +105,8 @@ func (a *App) shownFromStandby(name schema.Name) (shown console.Shown, err error
 	return shown, err
 }
 
-// adminLogger returns a throttled logger for the admin listener: its clients control how often it
-// logs.
+// adminLogger returns a throttled logger for the admin listener, because the listener's clients
+// control how often the listener logs.
 func (a *App) adminLogger() *slog.Logger {
 	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A stop stores the last counts, before the end of the period after which a running process stores
-// them. On a busy machine, a stop may lack the time for that, so the test repeats it.
+// A stop stores the last counts. It does not wait for the end of the period after which a running
+// process stores them. On a busy machine, a stop may lack the time to store them, so the test
+// repeats it.
 func TestAStopStoresTheLastCounts(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

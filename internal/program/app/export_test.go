@@ -32,8 +32,8 @@ func (a *App) StopPatiently(ctx context.Context) (err error) {
 	return errors.Join(err, a.Stop(ctx))
 }
 
-// StopWorkers stops the workers of all cells. Only ctx limits the wait, even if a cell's database is
-// unavailable.
+// StopWorkers stops the workers of all cells. Only ctx limits the wait, even if a cell's database
+// is unavailable.
 func (a *App) StopWorkers(ctx context.Context) (err error) {
 	for _, one := range a.all() {
 		err = errors.Join(err, one.worker.Stop(ctx))

@@ -93,8 +93,8 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	return nil
 }
 
-// lockAfter reads files and then locks a.reload. It reads without the lock, because a mount may hang
-// forever, and announcements need the lock. If another configuration takes effect during read,
+// lockAfter reads files and then locks a.reload. It reads without the lock, because a mount may
+// hang forever, and announcements need the lock. If another configuration takes effect during read,
 // lockAfter calls read again: the files must be those of the current configuration.
 func (a *App) lockAfter(read func(current *config.Config) error) (unlock func(), err error) {
 	for {

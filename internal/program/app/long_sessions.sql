@@ -1,6 +1,6 @@
--- Counts the sessions of this program, user and machine in this database that have been in one
--- transaction or statement for more than the given number of seconds: they wait for a lock, or run
--- statements of an application.
+-- Counts the sessions that have been in one transaction or statement for more than the given number
+-- of seconds. They wait for a lock, or run statements of an application. Only sessions of this
+-- program, user and machine in this database are counted.
 SELECT count(*)
 FROM pg_stat_activity AS a
 WHERE a.datname = current_database()

@@ -20,7 +20,7 @@ const inheritedDelay = time.Second
 const maxWaitingStates = 16
 
 // manager sends states to the service manager, in order. A service manager that reads nothing
-// blocks the send. Nothing else may wait for it, so a goroutine sends.
+// blocks the send. No other part of the process may wait for a send, so a goroutine sends.
 type manager struct {
 	send func(state string)
 
@@ -29,8 +29,9 @@ type manager struct {
 	sending bool     // whether the goroutine runs
 }
 
-// tell sends a state after the waiting ones. If too many wait, it drops the oldest that is only a
-// status, because the later ones replace it, or the oldest if there is none.
+// tell sends a state after the waiting ones. If maxWaitingStates are waiting, tell drops the oldest
+// one that is only a status: a later status replaces it. If no status is waiting, tell drops the
+// oldest state.
 func (m *manager) tell(state string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

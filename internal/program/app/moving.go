@@ -28,9 +28,10 @@ const (
 	movesAtMost = 100 * time.Millisecond
 )
 
-// moving passes the deliveries of a source with moved_from to the cell that stores its events: the
-// old cell until the move is complete, and then the new cell. The databases, and not the process,
-// decide when the move is complete: the old cell's database then refuses the source's events.
+// moving passes the deliveries of a source with moved_from to the cell that stores its events. This
+// is the old cell until the move is complete, and then the new cell. The databases, and not the
+// process, decide when the move is complete: the old cell's database then refuses the source's
+// events.
 type moving struct {
 	source   string
 	from, to *App

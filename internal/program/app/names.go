@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// lookupPatience is the time that connections wait for name servers once a connection has
-	// succeeded. It is shorter than the time that a delivery waits for its commit.
+	// lookupPatience is the time that a connection waits for name servers if addresses of its host
+	// are known, or if a connection to another host has succeeded. It is shorter than the default
+	// of gateway.accept_timeout.
 	lookupPatience = time.Second
 	// lookupTimeout limits a lookup, so that name servers are asked again.
 	lookupTimeout = 30 * time.Second
 )
 
-// hostNames looks up the hosts of database URLs. While name servers do not respond, it returns the
-// latest addresses, the one that the latest successful connection used first, because Postgres may
-// well be available. Such a connection passes the same checks as all others: the certificate must be that of the host, and
-// the server must not be a former primary.
+// hostNames looks up the hosts of database URLs. While name servers fail or do not respond, it
+// returns the latest addresses, because Postgres may well be available. The address of the latest
+// successful connection comes first. A connection to these addresses passes the usual checks: the
+// certificate must be that of the host, and the server must not be a former primary.
 type hostNames struct {
 	lookup pgconn.LookupFunc
 
@@ -74,8 +75,8 @@ func (n *hostNames) addresses(ctx context.Context, name string) ([]string, error
 	}
 }
 
-// known returns the latest addresses from name servers, the proven address first. The others may be
-// those of a standby that has become the primary.
+// known returns the latest addresses from name servers, the proven address first. Another address
+// may be that of a standby that has become the primary.
 func (n *hostNames) known(name string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

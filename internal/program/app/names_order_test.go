@@ -10,7 +10,7 @@ import (
 )
 
 // namesOf returns names that name servers have looked up once, each with two addresses of which the
-// second is proven. Afterwards, lookups behave as the returned function says.
+// second is proven. Later lookups call the function that the returned pointer points to.
 func namesOf(t *testing.T, hosts ...string) (*hostNames, *func(ctx context.Context, name string) ([]string, error)) {
 	t.Helper()
 	found := func(context.Context, string) ([]string, error) { return []string{"192.0.2.1", "192.0.2.2"}, nil }
@@ -30,7 +30,8 @@ func hung(ctx context.Context, _ string) ([]string, error) {
 	return nil, ctx.Err()
 }
 
-// A failover may have made the server of another address the primary.
+// While name servers do not respond, the proven address comes first and the other addresses follow:
+// a failover may have made the server at another address the primary.
 func TestTheOtherAddressesOfANameFollowTheProvenOne(t *testing.T) {
 	t.Parallel()
 	failed := func(context.Context, string) ([]string, error) { return nil, errors.New("server misbehaving") }

@@ -67,8 +67,9 @@ func (n *named) hang(t *testing.T) {
 	n.answer.Store(&f)
 }
 
-// If name servers do not respond, new connections use the address of the latest successful one, even
-// if the URL also has a name that was never looked up. They share one lookup.
+// If name servers do not respond, new connections use the address of the latest successful one.
+// They do so even if the URL also has a name that was never looked up. The new connections share
+// one lookup.
 func TestConnectionsAreMadeWhileNameServersHang(t *testing.T) {
 	t.Parallel()
 	var n named
@@ -92,8 +93,9 @@ func TestConnectionsAreMadeWhileNameServersHang(t *testing.T) {
 	require.EqualValues(t, 1, n.lookups.Load())
 }
 
-// A name server that fails is like one that does not respond. A name that no longer exists leads
-// nowhere: an operator may have removed it on purpose.
+// A name server that fails is like one that does not respond. If a name no longer exists, the
+// process does not connect to its earlier addresses: an operator may have removed the name on
+// purpose.
 func TestConnectionsUseNoEarlierAddressOfARemovedName(t *testing.T) {
 	t.Parallel()
 	var n named

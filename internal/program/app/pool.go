@@ -42,7 +42,7 @@ type PoolOptions struct {
 	// Pooled is true if URL may lead to a transaction pooler, such as PgBouncer with pool_mode
 	// transaction. Then no statement is prepared by name, and no setting outlives a transaction.
 	Pooled bool
-	// ReadOnly makes every transaction read-only.
+	// ReadOnly makes every transaction read-only. It has no effect if Pooled is true.
 	ReadOnly bool
 	// Servers are the servers that the process has used. If nil, any server is accepted.
 	Servers *Servers

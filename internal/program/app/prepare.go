@@ -45,9 +45,9 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 	return g.accepter.Accept(ctx, d)
 }
 
-// passes reports whether the gate is open. At a closed gate, it first waits for at most patience: a
-// process that has just started usually opens the gate within the time that a delivery may wait for
-// its commit.
+// passes reports whether the gate is open. If the gate is closed, passes first waits for at most
+// patience. A process that has just started usually opens the gate within that time, which is the
+// maximum time that a delivery waits for its commit.
 func (g *gate) passes(ctx context.Context) bool {
 	select {
 	case <-g.opened:
@@ -131,9 +131,10 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns an error unless this process can do its work: it is prepared and not draining, its
-// configuration is not empty, gateway and worker make progress, and the database commits. For a
-// process with several cells, see readyCells.
+// Ready returns an error unless this process can do its work. The process must be prepared and not
+// draining. Its configuration must not lack sources or routes, unless allow_empty is set. Gateway
+// and worker must make progress, and the database must commit. For a process with several cells,
+// see readyCells.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")

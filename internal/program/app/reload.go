@@ -55,8 +55,8 @@ func (a *App) Reload(ctx context.Context) error {
 	return nil
 }
 
-// put applies the parts of a configuration that need no restart, all or nothing. The parameter pairs
-// contains the certificates of next.
+// put applies the parts of a configuration that need no restart, all or nothing. The parameter
+// pairs contains the certificates of next.
 func (a *App) put(ctx context.Context, next *config.Config, pairs map[string]KeyPair) error {
 	if err := a.refuseExpired(ctx, next, pairs, clock.Now()); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (a *App) put(ctx context.Context, next *config.Config, pairs map[string]Key
 	return nil
 }
 
-// apply changes the workers first and the gateway's sources last: the gateway must not accept an
+// apply changes the workers first and the gateway's sources last. The gateway must not accept an
 // event under the new routes before the process has announced them to the other processes. After an
 // error, apply restores the old routing.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {

@@ -100,8 +100,8 @@ func TestTheLimitOfBodiesIsInEffectAsAWhole(t *testing.T) {
 }
 
 // filled returns a configuration in which every field is set, and the field at changed has another
-// value. It adds the paths of all fields to paths unless that is nil. A path contains no names of
-// sources, destinations and cells, and no positions in lists.
+// value. If paths is not nil, filled adds the paths of all fields to it. A path contains no names
+// of sources, destinations and cells, and no positions in lists.
 func filled(t *testing.T, changed string, paths *[]string) *config.Config {
 	t.Helper()
 	cfg := config.Default()

@@ -229,7 +229,7 @@ var (
 	variable  = regexp.MustCompile(`\$\{(\w+)\}`)
 )
 
-// The pages of senders with a generic provider work as written: the test configures each source
+// The pages of senders with a generic provider work as written. The test configures each source
 // from its page, sends the sender's probes, and delivers events as the sender does.
 func TestPagesOfGenericSendersAreFollowed(t *testing.T) {
 	t.Parallel()

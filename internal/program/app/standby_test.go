@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// DATABASE_URL overrides database.read_url only if it differs from database.url. Here they are
-// equal, so the console reads from the configured standby.
+// DATABASE_URL overrides database.read_url only if DATABASE_URL differs from database.url. In this
+// test the two URLs are equal, so the console reads from the configured standby.
 func TestTheConsoleReadsFromTheConfiguredStandby(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.New(t, pgtest.Own())
