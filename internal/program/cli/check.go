@@ -127,8 +127,8 @@ func (c *checkup) cells(ctx context.Context, cfg *config.Config) {
 	}
 }
 
-// configuration returns the configuration against which the database is checked, or nil if no
-// database is known.
+// configuration returns the configuration against which the database is checked. It returns nil if
+// no configuration could be read and no database URL is given.
 func (c *checkup) configuration() *config.Config {
 	cfg, err := c.loadToRun()
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// storageTimeout limits the test of the export's storage, which may be a network file system that hangs.
+// storageTimeout limits the test of the export's storage. A network file system may hang.
 const storageTimeout = 30 * time.Second
 
 // export tests whether the storage of the export can be used, and finds days whose export fails.

@@ -43,8 +43,8 @@ func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 }
 
 // openDatabase opens the database of a configuration. If DATABASE_URL equals database.url, the
-// command still uses direct_url. In that case openDatabase returns an error if url and direct_url
-// lead to different databases: a command that was meant for one must not change the other.
+// command still uses direct_url. In that case url and direct_url must lead to one database, or
+// openDatabase returns an error: a command that was meant for one database must not change another.
 func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) (*pgxpool.Pool, error) {
 	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 var MayBeEmpty = []string{"as", "reason", "name", "log-level", "log-format"}
 
 // refuseEmpty rejects a flag that was set to an empty text, for commands that work on stored rows.
-// The variable in --contains "$EMAIL" may be unset. Without its filter, the command would select
-// every row.
+// For example, the variable in --contains "$EMAIL" may be unset. Without the filter, the command
+// would select every row.
 func refuseEmpty(cmd *cobra.Command) (err error) {
 	if cmd.Flags().Lookup("cell") == nil {
 		return nil

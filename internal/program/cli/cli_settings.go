@@ -159,8 +159,9 @@ func (c *cli) flags() cells.Flags {
 	return given
 }
 
-// command returns a command line of the program: the name of the program, the text in the parameter
-// words, and the flags that select the configuration, the database and the cell that c uses.
+// command returns a command line of the program. It begins with the name of the program and the
+// text in the parameter words. The flags after them select the configuration, the database and the
+// cell that c uses.
 func (c *cli) command(words string) string {
 	return c.Name + strings.TrimPrefix(c.flags().AddTo(ProgramName+" "+words), ProgramName)
 }
@@ -241,8 +242,8 @@ const (
 )
 
 // overridingDatabase returns the URL from the flag or the environment if it overrides the
-// configured URLs, and otherwise an empty value. The flag always does; DATABASE_URL does unless the
-// configuration has the same URL. Only the URLs of the main cell can be overridden.
+// configured URLs, and otherwise an empty value. The flag always overrides them. DATABASE_URL
+// overrides them unless it equals database.url. Only the URLs of the main cell can be overridden.
 func (c *cli) overridingDatabase(cfg *config.Config) secret.Value {
 	elsewhere := c.database.cell != "" && c.database.cell != config.MainCell
 	url := c.givenDatabase()
@@ -252,8 +253,8 @@ func (c *cli) overridingDatabase(cfg *config.Config) secret.Value {
 	return url
 }
 
-// databaseOf returns a command's connection URL. It is the URL that overrides the configuration, if
-// there is one. Otherwise it is direct_url, which bypasses a pooler, or url.
+// databaseOf returns a command's connection URL. If a URL overrides the configuration, it is that
+// URL. Otherwise it is direct_url, which bypasses a pooler, or url if direct_url is not set.
 func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	if url := c.overridingDatabase(cfg); !url.IsZero() {
 		return url

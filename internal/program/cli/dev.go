@@ -222,7 +222,8 @@ func listen(ctx context.Context, addr, what, flag string) (net.Listener, error) 
 	return listener, nil
 }
 
-// startDatabase returns the URL of the given database, or starts an embedded one.
+// startDatabase returns the URL of the given database. If no database is given, it starts an
+// embedded Postgres and returns the URL of that.
 func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value, error) {
 	if given := d.givenDatabase(); !given.IsZero() {
 		return given, nil

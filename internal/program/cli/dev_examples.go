@@ -17,7 +17,7 @@ import (
 // The destination is at_most_once, so the effect is parked.
 const devExample = "example"
 
-// Example ids show that the events are examples. Routes use two of these ids.
+// These ids show that the events are examples. Routes of the dev configuration contain both ids.
 const (
 	exampleParked  = "evt_example_parked"
 	exampleSkipped = "evt_example_skipped"

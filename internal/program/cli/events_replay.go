@@ -30,9 +30,8 @@ type eventsFlags struct {
 	by       operatorFlags
 }
 
-// register declares the flags. The parameter doing is the first word in the help text of each
-// filter field, such as replay, with a space after it. The parameter except names the fields
-// without a flag.
+// register declares the flags. The help text of each filter flag begins with the parameter doing,
+// such as "replay ". The parameter except names the fields without a flag.
 func (f *eventsFlags) register(cmd *cobra.Command, doing string, except ...string) {
 	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, except...)
 	f.runFlags.register(cmd, "events")

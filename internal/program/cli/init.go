@@ -30,8 +30,8 @@ type initial struct {
 	name string // name of the configuration file in dir
 	// ask is nil if no questions are asked.
 	ask *firstrun.Questions
-	// migrates is true if a database is known. An init without questions then applies the
-	// migrations; an init with questions asks first.
+	// migrates is true if a database is known or questions are asked. An init without questions
+	// then applies the migrations; an init with questions asks first.
 	migrates bool
 }
 

@@ -139,7 +139,8 @@ func (i *initial) installConfig() []string {
 }
 
 // installCredential returns the command that writes the value of a variable to the file of its
-// systemd credential. One root shell does both, because .env may belong to root.
+// systemd credential. One root shell reads .env and writes the file, because .env may belong to
+// root.
 func (i *initial) installCredential(variable string) string {
 	return "sudo sh -c " + safetext.Shell(fmt.Sprintf(`%s; printf %%s "$%s" | install -m 600 /dev/stdin /etc/hooklatch/%s`, i.loadDotenv(), variable, firstrun.Credential(variable)))
 }

@@ -66,11 +66,12 @@ same machine.`,
 }
 
 // reloads returns what /readyz reports about reloads: the id of the process, the number of its
-// reloads and the result of the last one. It returns nil if the process reports them neither to
-// this machine nor to the owner of any token in the configuration.
+// reloads and the result of the last one. It returns nil if the process reports them neither
+// without a token nor with any token in the configuration.
 func (l adminListener) reloads(ctx context.Context) (*admin.Reloads, error) {
 	var last *admin.Reloads
-	// The first request has no token, because a token may be new, and each wrong one is logged.
+	// The first request has no token: a token may be new, and the process logs each token that it
+	// does not know.
 	for _, token := range append([]secret.Value{{}}, l.tokens...) {
 		got, err := l.readyAs(ctx, token)
 		if err != nil {

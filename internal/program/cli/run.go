@@ -26,8 +26,8 @@ const (
 // Main runs the command line of the process and returns the exit code. version is the version that
 // the linker set, if any; licenses are the licences of all software in the binary.
 //
-// Only Main handles signals: the first signal starts a shutdown, and the second makes the process
-// exit immediately.
+// Only Main handles SIGINT and SIGTERM: the first of these signals starts a shutdown, and the
+// second makes the process exit immediately.
 func Main(version, licenses string) int {
 	name := invocation(os.Args[0])
 	ctx, cancel := context.WithCancel(context.Background())

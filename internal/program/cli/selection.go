@@ -23,9 +23,8 @@ type selection[Filter any] struct {
 }
 
 // selectBy declares a flag for each field of a filter, except for the fields that the parameter
-// except names. The parameter doing is the first word of each help text, such as only or replay,
-// with a space after it. The map words lists, for some fields, the only values that their flags
-// accept.
+// except names. Each help text begins with the parameter doing, such as "only ". The map words
+// lists, for some fields, the only values that their flags accept.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, except ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {
@@ -116,8 +115,9 @@ func (s *selection[Filter]) filter() (Filter, error) {
 }
 
 // commandFor returns the command line that carries out a previewed run: the given command with
-// --yes. The keys of the map named still are flags that the times in the map replace, so that the
-// selection stays the same. If the parameter reason is true, the command line has --reason.
+// --yes. The map still contains times for flags. The command line has these times instead of the
+// given values of the flags, so that the selection stays the same. A flag whose time is zero is
+// omitted. If the parameter reason is true, the command line has --reason.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }

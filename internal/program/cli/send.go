@@ -125,8 +125,8 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	return &sender{cli: c, Sender: made, opts: opts, source: source}, nil
 }
 
-// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. server
-// is its name in errors, such as "a gateway".
+// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. The
+// parameter server describes the server in errors, such as "a gateway".
 func baseURL(given, server, example string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil

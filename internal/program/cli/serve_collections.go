@@ -22,9 +22,9 @@ const (
 	mostPercent  = 800
 )
 
-// restAfter is the time without a collection after which the process counts as idle and
-// returns the memory of a burst to the system: the heap, and half of the stack that a connection
-// needed for its last request.
+// restAfter is the time without a collection after which the process counts as idle. The process
+// then returns the memory of a burst to the system: the heap, and half of the stack that a
+// connection needed for its last request.
 const restAfter = 5 * time.Second
 
 // collections sets the maximum growth of the heap anew after each garbage collection. It is safe

@@ -41,12 +41,12 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 	return c
 }
 
-// memoryLimit derives a soft limit from the system files below root. It is nine tenths of the
-// control group's limit, which leaves room for memory that the runtime does not count. Without such
-// a limit, it is three quarters of the machine's memory, which other processes use too. If neither
-// is known, it is 0. The systemd unit in the packages hides /proc/meminfo (ProcSubset=pid):
-// memoryLimit then calls kernel, which returns the machine's memory, or 0 if it is unknown. from
-// names the source of the limit, for the log.
+// memoryLimit derives a soft limit from the system files below root. The limit is nine tenths of
+// the control group's limit, which leaves room for memory that the runtime does not count. Without
+// a control group's limit, it is three quarters of the machine's memory, which other processes use
+// too. If the machine's memory is not known either, the limit is 0. The systemd unit in the
+// packages hides /proc/meminfo (ProcSubset=pid): memoryLimit then calls kernel, which returns the
+// machine's memory, or 0 if it is unknown. from names the source of the limit, for the log.
 func memoryLimit(root fs.FS, kernel func() int64) (limit int64, from string) {
 	if group := groupLimit(root); group < math.MaxInt64 {
 		return group / 10 * 9, "control_group"

@@ -54,7 +54,8 @@ func StartProgram(t *testing.T, args ...string) *Program {
 	return p
 }
 
-// NewProgram prepares a process of the test binary that runs as the program. It does not start it.
+// NewProgram prepares a process of the test binary that runs as the program, without starting the
+// process.
 func NewProgram(t *testing.T, args ...string) *Program {
 	t.Helper()
 	executable, err := os.Executable()
