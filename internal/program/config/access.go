@@ -23,8 +23,9 @@ func readable(info fs.FileInfo) string {
 }
 
 // checkTrusted checks a configuration file that the user did not name. It refuses the file if the
-// file or its directory belongs to another user, except root, or if every user can write to either
-// of them. The file decides where events go, and which environment variables are sent with them.
+// file or its directory belongs to another user, except root. It also refuses the file if every
+// user can write to the file or its directory. The file decides where events go, and which
+// environment variables are sent with them.
 func checkTrusted(path string) error {
 	for _, one := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(one)

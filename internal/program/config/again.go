@@ -50,8 +50,8 @@ func (c *Config) SameAt(other *Config, path string) bool {
 	return mine.IsValid() && theirs.IsValid() && reflect.DeepEqual(mine.Interface(), theirs.Interface())
 }
 
-// valueAt returns the value at path, or an invalid value if there is none. It searches v, whose own
-// path is at.
+// valueAt returns the value at path, or an invalid value if there is none. It searches v. The
+// parameter at is the path of v itself.
 func valueAt(v reflect.Value, at, path string) reflect.Value {
 	rest, below := strings.CutPrefix(path, at)
 	switch {
@@ -88,9 +88,10 @@ func valueAt(v reflect.Value, at, path string) reflect.Value {
 	return reflect.Value{}
 }
 
-// WithSecrets returns a destination of c with the secrets that the destination has in other. ok is
-// false if other settings differ in the section that says where and how the destination sends, such
-// as http: the secrets may be meant for another receiver.
+// WithSecrets returns a destination of c with the secrets that the destination has in other. In the
+// section that says where and how the destination sends, such as http, only secrets may differ
+// between c and other. If another setting differs, ok is false: the secrets may be meant for
+// another receiver.
 func (c *Config) WithSecrets(other *Config, destination string) (merged Destination, ok bool) {
 	merged, next := c.Destinations[destination], other.Destinations[destination]
 	shown := func(c *Config, d Destination) any {

@@ -107,8 +107,8 @@ func Load(path string, env LookupEnv, more ...DeprecatedKey) (*Config, error) {
 // Warnings returns a problem for each file with secrets that every user of the machine can read.
 func (c *Config) Warnings() []Problem { return c.warnings }
 
-// Parse parses the text of the file name. Relative paths in it, such as secrets_file, are relative
-// to the directory of name. Errors: Problems.
+// Parse parses data, the text of the file at the path name. Relative paths in the text, such as
+// secrets_file, are relative to the directory of that file. Errors: Problems.
 func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
 	return parseWith(name, data, env, deprecatedKeys)
 }
@@ -150,7 +150,7 @@ func (c *Config) File(name string) string {
 }
 
 // Problem returns an error about the field at path, such as "routes[0].when", for checks in other
-// packages. Its position is the field's, or the nearest enclosing field's.
+// packages. The error has the position of the field, or of the nearest enclosing field in the file.
 func (c *Config) Problem(path, message string) error {
 	return Problems{c.origin.problem(path, message)}
 }

@@ -52,7 +52,8 @@ type Database struct {
 }
 
 // OverriddenBy reports whether a URL from a flag or DATABASE_URL overrides url, direct_url and
-// read_url. The URL in url overrides nothing: with `url: ${DATABASE_URL}`, the other two apply.
+// read_url. A URL that equals url overrides nothing. With `url: ${DATABASE_URL}`, direct_url and
+// read_url therefore apply.
 func (db Database) OverriddenBy(given secret.Value) bool { return !given.IsZero() && given != db.URL }
 
 // MigrateOnStart as Database.Migrate makes serve apply pending migrations.

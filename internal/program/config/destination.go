@@ -14,7 +14,8 @@ import (
 // Destination configures a receiver of effects: exactly one of the fields up to DestinationOptions
 // is set.
 type Destination struct {
-	// Sends effects as HTTP requests. Exactly one of http, smtp, sql, nats and rabbitmq must be given.
+	// Sends effects as HTTP requests. Exactly one of http, smtp, sql, nats and rabbitmq must be
+	// given.
 	HTTP *destination.HTTPOptions `yaml:"http,omitempty"`
 	// Sends effects as emails.
 	SMTP *destination.EmailOptions `yaml:"smtp,omitempty"`
@@ -101,7 +102,7 @@ func (dest Destination) withDefaults() Destination {
 	}
 	if dest.SMTP != nil {
 		dest.SMTP = new(dest.SMTP.WithDefaults())
-		dest.SMTP.AllowPlaintext = true // tls: none allows plaintext
+		dest.SMTP.AllowPlaintext = true // in a file, tls: none is enough to allow plaintext
 	}
 	if dest.SQL != nil {
 		dest.SQL = new(dest.SQL.WithDefaults())

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// faults reports faults that the options' own package found, at their positions in the file. A
-// value that already has a problem is not reported again, unless it was not decoded completely.
+// faults reports faults that the options' own package found, at their positions in the file. It
+// skips a value that already has a problem, but not a value that was decoded only in part.
 func (d *decoder) faults(at string, err error) {
 	known := d.problems
 	for _, f := range option.FaultsOf(at, err) {
@@ -24,7 +24,7 @@ func (d *decoder) faults(at string, err error) {
 }
 
 // place returns the path at which the file gives a value. A single value may stand for a list of
-// one, and a file for the secrets in it.
+// one, and the name of a file may stand for the secrets in that file.
 func (d *decoder) place(path string) string {
 	if _, ok := d.origin.lines[path]; !ok && strings.HasSuffix(path, "]") {
 		path = path[:strings.LastIndexByte(path, '[')]

@@ -65,8 +65,8 @@ type SeenCache struct {
 	// URL of the Redis server: redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, or
 	// unix:///PATH. The URL is treated as a secret.
 	Redis secret.Value `yaml:"redis,omitempty"`
-	// Time for which the Redis server remembers an event after its receipt: at most 24h, and at most half
-	// of the shortest retention.dedup. Defaults to 10m.
+	// Time for which the Redis server remembers an event after its receipt: at most 24h, and at
+	// most half of the shortest retention.dedup. Defaults to 10m.
 	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 

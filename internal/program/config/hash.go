@@ -12,8 +12,8 @@ import (
 // hashLength is the length of Hash in hexadecimal digits.
 const hashLength = 16
 
-// undecided matches the paths of fields that change no decision about an event: secrets, the
-// retention of a source's events, and the cell whose database stores them.
+// undecided matches the paths of fields that change no decision about an event. These are secrets,
+// the retention of a source's events, and the cell whose database stores them.
 var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention|cell)$|^destinations\.[^.]*\.http\.sign\.`)
 
 // Hash returns a hash of the settings that decide about events: sources, destinations and routes,

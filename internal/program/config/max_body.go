@@ -20,8 +20,9 @@ func (c *Config) MaxBodyOf(source string) int64 {
 	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // the gateway has the same rule
 }
 
-// MaxBodies returns the results of MaxBodyOf for the sources of this cell whose result is not the one
-// of the defaults: max_body is set, or a setting of the gateway is not its default.
+// MaxBodies returns the results of MaxBodyOf, by source, for each source of this cell whose limit
+// is not the default one. The limit differs if max_body is set, or if the gateway has a setting
+// that is not its default.
 func (c *Config) MaxBodies() map[string]int64 {
 	plain := Config{Sources: map[string]Source{}, Gateway: Gateway{Options: gateway.Options{}.WithDefaults()}}
 	for name, s := range c.Sources {

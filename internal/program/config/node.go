@@ -29,8 +29,9 @@ func (d *decoder) document(data []byte, target any) {
 	}
 }
 
-// ParseTree parses the text of the file name, and does not decode it. The tree has the lines and
-// columns of the text. Problems contain nothing of the text, which may contain secrets.
+// ParseTree parses text, the text of the file at the path name, and does not decode it. The tree
+// has the lines and columns of the text. Problems contain nothing of the text, which may contain
+// secrets.
 func ParseTree(name, text string) (*ast.File, Problems) {
 	if strings.ContainsAny(text, maskOpen+maskClose) {
 		return nil, Problems{{File: name, Message: "contains U+E000 or U+E001, private characters that are not allowed here"}}
@@ -50,7 +51,7 @@ func parse(text string) (file *ast.File, err error) {
 			file, err = nil, errors.New("is not valid YAML")
 		}
 	}()
-	// The function d.entries reports every duplicate key, with both lines.
+	// decoder.entries reports every duplicate key, with both lines.
 	return parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
 }
 

@@ -26,7 +26,7 @@ func (c *Config) YAML() ([]byte, error) {
 	return bytes.ReplaceAll(text, []byte("${"), []byte("$${")), nil
 }
 
-// printer converts Go values to the form in a file.
+// printer converts Go values to the form that they have in a file.
 type printer struct {
 	files map[string]string // see origin
 	// omit reports whether to leave out the value at a path. If nil, nothing is left out.

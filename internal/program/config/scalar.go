@@ -97,7 +97,7 @@ func (d *decoder) show(path, value string) string {
 
 // setScalar stores text in target, or returns the fault of the text. isText is true for a YAML
 // string, and false for a number or a boolean. literal is true for a string in the file itself,
-// which cannot be a number or a boolean. The value of an environment variable can.
+// which cannot be a number or a boolean. The value of an environment variable can be one.
 func setScalar(target reflect.Value, text string, isText, literal bool) (problem string) {
 	if target.Type() == prefixType {
 		v, err := parseNetwork(text)

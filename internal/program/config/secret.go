@@ -87,7 +87,8 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 }
 
 // CurrentSecret returns the first secret of the source that is accepted at the given time: the
-// secret with which a sender would sign. It returns false if there is none.
+// secret with which a sender would sign. It returns false if there is none, or if Key returns an
+// error for that secret.
 func (s Source) CurrentSecret(now time.Time) (secret.Value, bool) {
 	for _, one := range s.Secrets {
 		early := now.Before(one.NotBefore)

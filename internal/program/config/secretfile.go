@@ -67,7 +67,7 @@ func (d *decoder) secretFile(f fileEntry) {
 }
 
 // readFile returns a file's text, or reports why the file cannot be used. The report does not
-// repeat the file name: if x_file was mistaken for x, that name is the secret.
+// repeat the file name: an operator may have written the secret itself where the name belongs.
 func (d *decoder) readFile(path, file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(d.dir, file)

@@ -21,8 +21,8 @@ func (c *Config) RouteSettings(at int) []Setting {
 }
 
 // DestinationSettings returns the fields of a destination with its defaults, in the form of
-// RouteSettings. Secrets and the values of headers are <secret>. DestinationSettings removes the user,
-// password, query and fragment from an http.url that refers to no environment variable.
+// RouteSettings. Secrets and the values of headers are <secret>. DestinationSettings removes the
+// user, password, query and fragment from an http.url that refers to no environment variable.
 func (c *Config) DestinationSettings(name string) []Setting {
 	settings := c.settings(join("destinations", name), reflect.ValueOf(c.Destinations[name]))
 	for i, s := range settings {

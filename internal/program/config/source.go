@@ -31,7 +31,8 @@ type Source struct {
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
 	// Accepts bodies with Content-Encoding: gzip. The value says which bytes their signature
 	// covers: unpacked (the body after unpacking) or sent (the bytes as they were sent). max_body
-	// limits both. The body is stored unpacked. Defaults to none: such bodies are answered with 415.
+	// limits both. The body is stored unpacked. Defaults to none: such bodies are answered with
+	// 415.
 	Gzip string `yaml:"gzip,omitempty"`
 	// If true, Go handlers process this source's events, and their jobs go to a queue that only
 	// processes with handlers serve. Defaults to false.
@@ -58,9 +59,9 @@ type Source struct {
 	// responses of the event's effects are removed. The event cannot be replayed
 	// afterwards. Not for senders whose bodies may be neither JSON nor a form.
 	Redact []string `yaml:"redact,omitempty"`
-	// Time from the end of an event's last effect until its values are replaced: at least
-	// 1h, and shorter than the source's retention.dedup. Only with redact. Defaults to 7d, or half of
-	// dedup if that is shorter.
+	// Time from the end of an event's last effect until its values are replaced: at least 1h, and
+	// shorter than the source's retention.dedup. Only with redact. Defaults to 7d, or half of dedup
+	// if that is shorter.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
 	// Values by which `hooklatch find` and the console find this source's events quickly. Give up
 	// to 8 JSON pointers into an event, or names of form fields after a slash. They lead to texts,

@@ -79,8 +79,8 @@ func textOf(groups ...*ast.CommentGroup) string {
 	return ""
 }
 
-// field returns the comment of a key, in the words of the file: without the name of the Go field,
-// and with the keys of other fields instead of their names in Go.
+// field returns the comment of a key, in the words of the file. The comment does not begin with the
+// name of the Go field, and it names other fields by their keys.
 func (c comments) field(f config.Field) string {
 	switch {
 	case f.File == "":
