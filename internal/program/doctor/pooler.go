@@ -79,8 +79,8 @@ func (e *ElsewhereError) Error() string {
 	return "it leads to " + e.URL + ", and direct_url to " + e.Direct
 }
 
-// SameDatabase returns an error unless the pool leads to the same database as direct, which
-// bypasses a pooler. Errors: *ElsewhereError.
+// SameDatabase returns an *ElsewhereError if the pool leads to a different database than direct,
+// which bypasses a pooler. It returns another error if a query to one of them fails.
 func SameDatabase(ctx context.Context, pool, direct *pgxpool.Pool, name schema.Name) error {
 	q, err := loadQuestions(name.OrDefault())
 	if err != nil {

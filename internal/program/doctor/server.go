@@ -58,8 +58,8 @@ type ServerOptions struct {
 	AllowFsyncOff bool
 }
 
-// Server checks settings on which the durability of a commit depends, and conditions that slow the
-// server down.
+// Server checks the settings on which the durability of a commit depends, the difference between
+// the clocks, and conditions that slow the server down.
 func Server(ctx context.Context, pool *pgxpool.Pool, opts ServerOptions) ([]Finding, error) {
 	opts.Schema = opts.Schema.OrDefault()
 	q, err := loadQuestions(opts.Schema)

@@ -24,9 +24,9 @@ const (
 	reportInterval = 11 * time.Minute
 )
 
-// Waiting finds waiting work: the number of rows, their age, the reason, and the command to run.
-// Waiting does not report an attempt that has been due for less than a minute. The same applies to
-// a dispatch, if a worker processes its queue.
+// Waiting finds waiting work: the number of rows, their age, the reason, and the command to run. It
+// reports an attempt only if the attempt has been due for a minute. It reports a dispatch after a
+// minute, or at once if no worker processes the queue of the dispatch.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadWaitingQuestions(name)
 	if err != nil {
@@ -68,8 +68,8 @@ type waiting struct {
 	measured   reading
 }
 
-// ask runs a query. For each row of the result, it scans the values into the variables to which the
-// elements of into point, and then calls the function row.
+// ask runs a query, and calls the function row for each row of the result. Before each call, ask
+// scans the row's values into the variables to which the elements of into point.
 func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if w.err != nil {
 		return

@@ -47,8 +47,8 @@ func (w *waiting) bySource() {
 }
 
 // lists finds errors of provider lists and of endpoints at providers. If an alert about a list is
-// firing, lists reports the alert's text instead. It also reports, without a warning, up to which
-// time a source with any other list is complete.
+// firing, lists reports the alert's text instead. For each other source with a list, it reports,
+// without a warning, the time up to which the source is complete.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
 	for _, a := range w.measured.alerts {
@@ -85,8 +85,8 @@ func (a announced) shares(other announced) bool {
 	})
 }
 
-// configurations finds workers with an older configuration and other routes than the newest
-// configuration, if both have a source in common. A configuration counts as newest only after it
+// configurations finds workers that have an older configuration with other routes than the newest
+// one, and a source in common with the newest one. A configuration counts as newest only after it
 // has been announced for lateAfter.
 func (w *waiting) configurations() {
 	var all []announced

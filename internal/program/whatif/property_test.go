@@ -215,8 +215,8 @@ func comparison(t *testing.T, old, next world) *whatif.Comparison {
 // A generated configuration is in use, generated events were dispatched with it, and another
 // generated configuration is compared with it. The program then really dispatches the same events
 // with the other configuration on another database. Its effects must be the first program's
-// effects, minus the effects reported as gone or changed, plus the effects reported as added or
-// changed, as rendered.
+// effects, without those reported as gone or changed. The effects reported as added or changed must
+// exist as rendered.
 func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -48,9 +48,9 @@ type Report struct {
 	Undecided    int    `json:"undecided"`
 	WhyUndecided string `json:"why_undecided,omitzero"`
 
-	// Looked is the number of selected events whose content was looked up, and Back is the receipt
-	// time of the oldest event that the walk reached. If More is true, older events have not been
-	// read: Next is the position at which they begin.
+	// Looked is the number of selected events whose content was looked up. Back is the receipt time
+	// of the oldest event that the walk reached. If More is true, older events have not been read:
+	// Next is the position at which they begin.
 	Looked int         `json:"looked"`
 	Back   time.Time   `json:"back_to,omitzero"`
 	More   bool        `json:"more"`

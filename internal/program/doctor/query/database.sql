@@ -1,4 +1,5 @@
--- Identifies the database of a connection, for every role, and also before the first migration.
+-- Identifies the database of a connection. Every role may run the query, even before the first
+-- migration.
 SELECT
     pg_postmaster_start_time() AS started_at,
     current_database()::text AS name,

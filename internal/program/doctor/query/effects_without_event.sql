@@ -1,5 +1,5 @@
 -- Finds unfinished effects whose request is the body of an event that is missing. Finished effects
--- may outlive their events. So may a retried effect that has a separate body.
+-- may outlive their events. A retried effect may outlive its event too if it has a separate body.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', of ' || e.source || '/' || e.event_id AS violation
 FROM hooklatch.effects AS e
 WHERE e.source <> ''

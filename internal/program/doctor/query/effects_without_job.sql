@@ -1,4 +1,5 @@
--- Finds effects that have been due for minutes without a job. Reconcile should have repaired them.
+-- Finds effects that have been due for more than 5 minutes without a job. Reconcile should have
+-- repaired them.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', ' || e.state || ', due ' || e.next_attempt_at AS violation
 FROM hooklatch.effects AS e
 WHERE {{effect_lacks_its_job}}

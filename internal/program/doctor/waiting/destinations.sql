@@ -1,5 +1,6 @@
 -- Lists destinations, with the reason why a destination is blocked. Counts the unfinished effects
--- of each destination, and those that were due before the given time and wait only for a worker.
+-- of each destination, and its late effects. A late effect was due before the given time, and waits
+-- only for a worker.
 WITH unfinished AS (
     SELECT
         e.destination, e.queue, e.next_attempt_at,
