@@ -136,8 +136,8 @@ func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error
 }
 
 // beat returns a function that requests a URL and requires a 2xx response. Redirects are not
-// followed: a login page is no heartbeat monitor, and would receive the URL as the referrer. Errors
-// do not contain the URL, which is a secret.
+// followed: a login page is not a heartbeat monitor, and would receive the URL as the referrer.
+// Errors do not contain the URL, which is a secret.
 func beat(address string) func(ctx context.Context) error {
 	client := &http.Client{
 		Timeout:       heartbeatTimeout,

@@ -32,7 +32,7 @@ func routingOf(cfg *config.Config) worker.Routing {
 		r.Sources = []string{}
 	case len(cfg.Sources) > 0:
 		r.Sources = slices.Sorted(maps.Keys(cfg.Sources))
-		r.LeftToHandlers = append([]string{}, leftToHandlers(cfg)...) // not nil: this configuration knows all of its sources
+		r.LeftToHandlers = append([]string{}, leftToHandlers(cfg)...) // not nil: the process knows which sources have handlers
 	}
 	return r
 }

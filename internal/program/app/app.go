@@ -86,7 +86,7 @@ type Options struct {
 	// change takes effect immediately, unless the log says that it needs a restart. Defaults to
 	// DefaultFilesEvery.
 	FilesEvery time.Duration
-	// StillFor is the time that the configuration file must be unchanged before a reload reads it.
+	// StillFor is the time that the configuration file must be unchanged before Run reloads it.
 	// Defaults to DefaultStillFor.
 	StillFor time.Duration
 	// Listener is the gateway's listener if another process, such as systemd, keeps its port open.
@@ -180,7 +180,7 @@ type App struct {
 	cells    []*App         // the other cells, without listeners
 	whole    *App           // the App of the main cell, whose field cells contains the others
 	moving   *movingSources // shared by all cells
-	away     sentencesAway  // set by readyCells
+	away     sentencesAway  // cells that could not do their work in the last check; set by readyCells
 	prepared chan struct{}  // closed once the database is known to be migrated and all parts run
 	failed   chan error     // receives an error that waiting cannot fix
 }

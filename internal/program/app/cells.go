@@ -56,8 +56,9 @@ func (a *App) addCells(ctx context.Context) error {
 // all returns the Apps of all cells.
 func (a *App) all() []*App { return append([]*App{a}, a.cells...) }
 
-// endpoints returns the gateway's sources in the configuration next, each with the cell that stores
-// its deliveries. It also returns the sources that move, by name.
+// endpoints returns the gateway's sources in the configuration next. In a process with several
+// cells, each source has the cell that stores its deliveries. In such a process, endpoints also
+// returns the sources that move, by name.
 func (a *App) endpoints(next *config.Config) ([]gateway.Source, map[string]*moving, error) {
 	if len(a.cells) == 0 {
 		list, err := sourcesOf(next, a.outbox)
@@ -75,7 +76,7 @@ func (a *App) endpoints(next *config.Config) ([]gateway.Source, map[string]*movi
 			s.Cell = &gateway.Cell{Name: one.cell, Accepter: one.gate, Quarantine: one.keeper, Minutes: one.minutes}
 			switch m := leaving[s.Name]; {
 			case m != nil && m.to != one:
-				continue // the cell to which the source moves lists it
+				continue // the source is listed with the cell to which it moves
 			case m != nil:
 				s.Cell.Accepter, s.Cell.Quarantine = m, m
 			}

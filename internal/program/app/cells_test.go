@@ -99,7 +99,7 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_ = a.Stop(context.Background()) // one of the databases is unavailable
+		_ = a.Stop(context.Background()) // fails because one of the databases is unavailable
 		require.NoError(t, a.StopWorkers(context.Background()))
 	})
 	require.NoError(t, a.Start(t.Context()))

@@ -155,8 +155,9 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, "Bearer the-second-bearer", <-bearers, "a secret for another URL is not sent to this one")
 }
 
-// Files of secrets may be on a mount that hangs. A process that waits for them announces its
-// configuration, and a reload that does not need them takes effect and stays in effect.
+// Files of secrets may be on a mount that hangs. A process that waits for such a file still
+// announces its configuration. A reload that does not need the file takes effect and stays in
+// effect.
 func TestAHungFileHoldsNeitherAnnouncementsNorReloads(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -198,7 +199,7 @@ func TestAHungFileHoldsNeitherAnnouncementsNorReloads(t *testing.T) {
 		case err := <-done:
 			require.NoError(t, err, what)
 		case <-time.After(patience):
-			defer release() // otherwise the cleanup would wait too
+			defer release() // otherwise the cleanup would wait for the file too
 			require.Fail(t, what+" waits for the file")
 		}
 	}

@@ -75,7 +75,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 					require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, status, "%s %s", method, path)
 				case role.May(needed):
 					require.NotEqual(t, http.StatusForbidden, status, "%s: %s %s", role, method, path)
-				case method == http.MethodHead && status == http.StatusMethodNotAllowed: // only GET shows the form of an operator action
+				case method == http.MethodHead && status == http.StatusMethodNotAllowed: // only GET shows the form of an operator action, so HEAD gets 405
 				default:
 					require.Equal(t, http.StatusForbidden, status, "%s: %s %s", role, method, path)
 				}

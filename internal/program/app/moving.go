@@ -210,9 +210,10 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 	}
 }
 
-// refuseMoved refuses a configuration that puts a source into another cell without a move: the new
-// cell's database would accept duplicates of the events that the old cell stores. It also refuses a
-// configuration that puts a source into a cell that was not configured when the process started.
+// refuseMoved refuses a configuration that puts a source into another cell without a move. The new
+// cell's database would accept duplicates of the events that the old cell stores. refuseMoved also
+// refuses a configuration that puts a source into a cell that was not configured when the process
+// started.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

@@ -31,7 +31,7 @@ type hostNames struct {
 	hosts map[string]*hostName
 }
 
-// hostName is what is known about one name.
+// hostName records the addresses of one host name, and its lookup in progress.
 type hostName struct {
 	found   []string    // the latest addresses from name servers
 	proven  string      // the address in found of the latest successful connection, or empty
@@ -65,7 +65,7 @@ func (n *hostNames) addresses(ctx context.Context, name string) ([]string, error
 			if known := n.known(name); known != nil {
 				return known, nil
 			}
-			if n.anyProven() { // the URL may name several hosts, of which this one is a standby
+			if n.anyProven() { // the URL may name several hosts, and this one may be a standby
 				return nil, &net.DNSError{Err: "name servers do not respond", Name: name, IsTimeout: true}
 			}
 			late = nil // only the name servers can help

@@ -30,8 +30,8 @@ func hung(ctx context.Context, _ string) ([]string, error) {
 	return nil, ctx.Err()
 }
 
-// While name servers do not respond, the proven address comes first and the other addresses follow:
-// a failover may have made the server at another address the primary.
+// If name servers fail or do not respond, the proven address comes first and the other addresses
+// follow. A failover may have made the server at another address the primary.
 func TestTheOtherAddressesOfANameFollowTheProvenOne(t *testing.T) {
 	t.Parallel()
 	failed := func(context.Context, string) ([]string, error) { return nil, errors.New("server misbehaving") }
@@ -41,12 +41,12 @@ func TestTheOtherAddressesOfANameFollowTheProvenOne(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, behave := namesOf(t, "db.internal")
 				*behave = behaves
-				for range 2 { // the order of found stays as it is
+				for range 2 { // a lookup must not change the order of found
 					got, err := n.addresses(t.Context(), "db.internal")
 					require.NoError(t, err)
 					require.Equal(t, []string{"192.0.2.2", "192.0.2.1"}, got)
 				}
-				after(lookupTimeout) // a lookup in progress ends
+				after(lookupTimeout) // lets a lookup in progress end
 				require.Equal(t, []string{"192.0.2.1", "192.0.2.2"}, n.hosts["db.internal"].found)
 			})
 		})

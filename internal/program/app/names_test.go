@@ -19,7 +19,7 @@ import (
 // named is a database whose URL has a host name, and the name servers for this name.
 type named struct {
 	servers *app.Servers
-	address string // the address at which Postgres is; no server is at 127.0.0.254
+	address string // the address at which Postgres listens; no server listens at 127.0.0.254
 	lookups atomic.Int64
 	answer  atomic.Pointer[func(context.Context) ([]string, error)]
 }

@@ -102,8 +102,8 @@ func (p pools) connections() (n int) {
 type poolSizes struct{ accept, work, read int }
 
 // poolSizes divides database.max_conns among the pools, or computes the sizes if max_conns is 0.
-// For a worker, poolSizes refuses a max_conns that is too small for all simultaneous users of
-// connections: connections would run out exactly when effects are slow.
+// For a worker, poolSizes refuses a max_conns that is too small for all work that holds connections
+// at the same time: connections would run out exactly when effects are slow.
 func (o Options) poolSizes() (poolSizes, error) {
 	sizes := poolSizes{read: connsToRead}
 	need := connsToRead

@@ -78,8 +78,8 @@ func (h *hearing) exhausted() bool {
 	return stat.AcquiredConns() == stat.MaxConns()
 }
 
-// dial opens a separate connection with the pool's settings, and counts the sessions that have been
-// in one transaction or statement for at least the given duration.
+// dial opens a separate connection with the pool's settings. It counts the sessions that have been
+// in one transaction or statement for longer than the given duration.
 func (h *hearing) dial(ctx context.Context, duration time.Duration) (long int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.dialTimeout)
 	defer cancel()

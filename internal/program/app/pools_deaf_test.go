@@ -92,7 +92,7 @@ func TestAPoolThatWaitsForALockIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	f := newFile(t, pgtest.URL(t, pool))
-	var many strings.Builder // many queues; each fetches jobs without a time limit
+	var many strings.Builder // many queues: the worker fetches the jobs of each without a time limit
 	for i := range 2 * app.FewestConnsToWork {
 		fmt.Fprintf(&many, "  app%d: {http: {url: http://localhost:1/}}\n", i)
 	}

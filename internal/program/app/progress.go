@@ -30,7 +30,8 @@ const (
 // part is a part of the process that works on one or more items at a time.
 type part struct {
 	name string
-	// progress returns the number of items in progress, and of items finished since the start.
+	// progress returns the number of items in progress, and the number of items finished since the
+	// start.
 	progress func() (underway, ended int64)
 	// patience is the maximum time that items may be in progress without any item finishing.
 	patience time.Duration

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// DefaultStillFor is the time that the configuration file must be unchanged before a reload
-	// reads it: an editor or a copy writes the file in several steps.
+	// DefaultStillFor is the time that the configuration file must be unchanged before Run reloads
+	// it. An editor or a copy writes the file in several steps.
 	DefaultStillFor = time.Second
 	// looksWhileStill is the number of times that the file is checked during StillFor.
 	looksWhileStill = 5

@@ -110,7 +110,7 @@ func (r *reloading) write(t *testing.T, text string) {
 
 // after lets time pass in the bubble.
 func after(d time.Duration) {
-	<-time.After(d) // the bubble's time
+	<-time.After(d) // waits in the bubble's time
 	synctest.Wait()
 }
 

@@ -191,7 +191,7 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 		require.Error(t, after.verify(t, after.forged(t, i, now), now))
 	}
 	asked := b.asked.Load()
-	if time.Now().Truncate(time.Minute).Equal(minute) { // 45 more are allowed in the next minute
+	if time.Now().Truncate(time.Minute).Equal(minute) { // in the next minute, 45 more requests are allowed
 		require.EqualValues(t, 45, asked)
 	}
 	b.away.Store(true)

@@ -178,7 +178,7 @@ func followers() map[string]follower {
 		"woocommerce": {secret: long, sign: woo("order.updated", "d1"), one: `{"id":7,"date_modified_gmt":"2026-11-25T20:02:20"}`, other: `{"id":7,"date_modified_gmt":"2026-11-25T20:02:21"}`, probes: []probe{
 			{method: http.MethodPost, delivery: delivery{header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: "webhook_id=3"}, status: 200},
 			{method: http.MethodPost, delivery: woo("order.deleted", "d2")(`{"id":7}`, long), status: 200, header: accepted},
-			{method: http.MethodPost, delivery: woo("order.deleted", "d3")(`{"id":7}`, long), status: 200, header: accepted}, // the same product was restored, and deleted again
+			{method: http.MethodPost, delivery: woo("order.deleted", "d3")(`{"id":7}`, long), status: 200, header: accepted}, // the same order was restored, and deleted again
 			{method: http.MethodPost, delivery: woo("action.woocommerce_add_to_cart", "d4")(`{"action":"woocommerce_add_to_cart","arg":"1"}`, long), status: 200, header: accepted},
 		}},
 		"mailchimp": {secret: long, sign: inURL("application/x-www-form-urlencoded", nil), one: mail("subscribe", ""), other: mail("subscribe", "&data%5Bnew_id%5D=1"),

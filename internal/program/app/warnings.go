@@ -88,7 +88,7 @@ func personalWarnings(cfg *config.Config) []Warning {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		id := cfg.Sources[name].EventID
-		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // not fields, because an id that is built from them is a hash
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // not id.Fields, because an id that is built from fields is a hash
 			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
 				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
 				warnings = append(warnings, Warning{"privacy", problem.Error(), "build the id from other fields, or from their hash with fields:"})

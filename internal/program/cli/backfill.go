@@ -240,7 +240,7 @@ func readLists(ctx context.Context, of *coverage.Coverage) (v ListsView, err err
 	v.Passes = []coverage.Run{}
 	for n, s := range v.Lists {
 		if n > 0 && v.Lists[n-1].Source == s.Source {
-			continue // the list of another account: the passes of the source were already read
+			continue // the list of another account of the same source: the passes of the source were already read
 		}
 		passes, err := of.Runs(ctx, s.Source, shownPasses)
 		if err != nil {

@@ -22,7 +22,7 @@ const maxReadiness = 64 << 10
 // adminListener calls the admin listener of a running process.
 type adminListener struct {
 	base   *url.URL
-	tokens []secret.Value // of the configuration; the process may know none of them
+	tokens []secret.Value // tokens in the configuration; the process may know none of them
 	client *http.Client
 }
 

@@ -29,7 +29,7 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := c.loadForDatabase()
 		if err != nil || c.database.cell != "" || len(cfg.Cells) == 0 {
-			return list(cmd, args) // list returns the error itself, after its checks of the flags
+			return list(cmd, args) // list returns the same error, after it has checked the flags
 		}
 		for _, name := range ofOneCell {
 			if cmd.Flags().Changed(name) {

@@ -15,7 +15,7 @@ import (
 )
 
 // logger returns the logger that --log-level and --log-format select; usual is the level without
-// --log-level. Only commands that run until they are stopped may call logger: after the call,
+// --log-level. Only commands that run until they are stopped may call logger. After the call,
 // stdout and stderr drop lines instead of waiting for a slow reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) { return c.loggerTo(usual, c.outputs) }
 
@@ -59,7 +59,7 @@ func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }
 
-// onOneLine joins the lines of an error: pgx reports each tried address on a separate line, and a
+// onOneLine joins the lines of an error. pgx reports each tried address on a separate line, and a
 // log would show the line breaks as "\n\t".
 func onOneLine(_ []string, a slog.Attr) slog.Attr {
 	if a.Key != logkey.Err {

@@ -34,7 +34,7 @@ type ResentView struct {
 	Action ledger.Action `json:"action"`
 	Target string        `json:"target"`
 	Result string        `json:"result"`
-	Key    string        `json:"idempotency_key"` // of the new effect
+	Key    string        `json:"idempotency_key"` // key of the new effect
 }
 
 // newEffectsResend returns the command that sends an effect's request again as a new effect.

@@ -80,7 +80,7 @@ func (r *eraser) readList(name string) (refs []identity.EventRef, effects []stri
 	lines := bufio.NewScanner(withoutMark(in))
 	for lines.Scan() {
 		line := strings.TrimPrefix(lines.Text(), erasedLine)
-		if strings.HasPrefix(line, `"`) { // no source has such a name
+		if strings.HasPrefix(line, `"`) { // the name of a source never begins with a quotation mark
 			if line, err = strconv.Unquote(strings.TrimSpace(line)); err != nil {
 				return nil, nil, misused("%s: it is neither an event nor an effect", lines.Text())
 			}

@@ -120,9 +120,9 @@ func viewOfErasure(n runs.Counts) erasureView {
 	return view
 }
 
-// many erases a selection. Even after an interrupt or an error, it prints the result. Without
-// --json, it writes the list of erased events to standard output: first the events that it erases
-// itself, and at the end the events that other processes erased.
+// many erases a selection. If the run is interrupted or fails, many still prints the result.
+// Without --json, it writes the list of erased events to standard output. The events that it erases
+// itself come first, and the events that other processes erased come at the end.
 func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error {
 	all := runsOf(o)
 	m.order.Name, m.order.PerSecond = m.label, m.rate

@@ -106,7 +106,7 @@ var keyColumns = []string{"event_id", "received_at"}
 func withoutMark(file io.Reader) io.Reader {
 	const mark = "\ufeff"
 	r := bufio.NewReader(file)
-	if first, _ := r.Peek(len(mark)); string(first) == mark { // a short file has no mark, and Read returns other errors
+	if first, _ := r.Peek(len(mark)); string(first) == mark { // a file that is shorter than the mark has none; a later Read returns other errors
 		_, _ = r.Discard(len(mark))
 	}
 	return r

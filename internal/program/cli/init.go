@@ -88,7 +88,7 @@ func (i *initial) run(ctx context.Context) error {
 		if i.answers, err = i.ask.Choose(ctx, i.answers); err != nil {
 			return err
 		}
-		if earlier, err = i.refuseExisting(); err != nil { // the target may have more files
+		if earlier, err = i.refuseExisting(); err != nil { // the chosen target may need more files
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ such as 36h. If the command is interrupted, run it again to continue.`,
 }
 
 // tellServer prints the server to which the command is connected, and the number of processes that
-// use it: after a failover, the former primary may respond too.
+// use it. After a failover, the former primary may respond too.
 func (c *cli) tellServer(ctx context.Context, d database) error {
 	state, err := d.outbox.Repair().State(ctx)
 	if err != nil {

@@ -68,7 +68,7 @@ func Main(version, licenses string) int {
 	}, os.Args[1:])
 }
 
-// detachOutput makes the process independent of the readers of its output: writes are queued,
+// detachOutput makes the process independent of the readers of its output. Writes are queued,
 // SIGPIPE is ignored, and libraries that would log to stderr log to logger.
 func detachOutput(outputs []*logqueue.Queue, dropped func(lines int64) []byte, logger *slog.Logger) {
 	// Notify is used, not Ignore, so that child processes keep the default handling of SIGPIPE. The

@@ -89,7 +89,7 @@ func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 			whose = ""
 		}
 		why := ""
-		if n.WhyUnclear != "" { // known only during counting
+		if n.WhyUnclear != "" { // a run does not store the error
 			why = "; first error: " + safetext.Shown(n.WhyUnclear)
 		}
 		fmt.Fprintf(c.Stdout, "%d more left out: --when failed%s%s\n", failed, whose, why)

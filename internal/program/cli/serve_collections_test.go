@@ -35,7 +35,7 @@ func TestABurstIsExpected(t *testing.T) { //nolint:paralleltest // the collector
 	require.Equal(t, usualPercent, debug.SetGCPercent(usualPercent))
 	c.set(mostPercent) // after a collection that found little in use
 	require.Equal(t, mostPercent, debug.SetGCPercent(mostPercent))
-	(*collections)(nil).expectMuch() // GOGC decides
+	(*collections)(nil).expectMuch() // nil if GOGC is set
 }
 
 func TestMemoryIsGivenBackOnceWhenNoCollectionWasNeeded(t *testing.T) {

@@ -100,7 +100,7 @@ func readLimit(root fs.FS, name string) int64 {
 	if err != nil {
 		return math.MaxInt64
 	}
-	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // or "max"
+	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // the file may also contain "max"
 	if err != nil || limit <= 0 || limit >= unlimited {
 		return math.MaxInt64
 	}

@@ -65,7 +65,7 @@ func TestBodiesThatCouldFillTheMemoryAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	cfg := config.Default()
-	env := func(string) (string, bool) { return "off", true } // the runtime's setting is kept
+	env := func(string) (string, bool) { return "off", true } // GOMEMLIMIT and GOGC are set, so the runtime's settings are kept
 	limitMemory(&cfg, env, slog.New(slog.NewTextHandler(&log, nil)))
 	require.Contains(t, log.String(), "reason=GOMEMLIMIT")
 	require.NotContains(t, log.String(), "level=WARN")

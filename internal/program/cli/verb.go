@@ -48,7 +48,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 		return PrintJSON(c.Stdout, DeedView{Action: d.Action, Target: d.target.String(), Result: done})
 	}
 	within := ""
-	if d.On == desk.Destinations { // every cell has the destination
+	if d.On == desk.Destinations { // every cell has the destination, so the output names the cell
 		within = c.within
 	}
 	_, err := fmt.Fprintf(c.Stdout, "%s is %s%s\n", safetext.Shown(d.target.String()), done, within)
@@ -72,7 +72,7 @@ func (c *cli) whyNot(d deed, err error) error {
 
 // longOf returns the long help of a verb: the verb's result, followed by the text in more.
 func longOf(v desk.Verb, more string) string {
-	const width = 84 // like the other help texts
+	const width = 84 // width of the other help texts
 	return wrappedAt(width, v.Means+" "+more, 0)
 }
 

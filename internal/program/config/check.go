@@ -69,7 +69,7 @@ func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		limit := c.maxContent(c.Sources[name])
 		if c.Sources[name].Gzip != "" {
-			limit *= 2 // the body as sent, and unpacked
+			limit *= 2 // both the body as sent and the unpacked body are in memory
 		}
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
 			d.reportf("gateway.max_buffered", "%s is too small for one body of source %q, which takes up to %s; set max_buffered to %s or more",

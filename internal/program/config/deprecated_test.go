@@ -49,7 +49,7 @@ hooklatch.yaml:10: routes[0].order: has been deprecated since version 1.4.0: wri
 	require.NoError(t, err)
 	require.Equal(t, strings.NewReplacer("drain_limit", "drain_timeout", "largest_body", "max_body", "order:", "order_by:").Replace(deprecatedFile), string(text))
 	for _, text := range []string{
-		`gateway: {"drain\u005flimit": 7s}`,                                                    // another spelling
+		`gateway: {"drain\u005flimit": 7s}`,                                                    // the key is written with an escape
 		`sources: {a: {provider: stripe, secrets: ["a largest_body: 1"], largest_body: 2MiB}}`, // the first match is in a secret
 	} {
 		cfg, err := parseDeprecated(text)

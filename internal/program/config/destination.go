@@ -45,8 +45,8 @@ type Destination struct {
 
 // target is one way to send effects.
 type target struct {
-	field string // in the file
-	kind  string // of the sender
+	field string // key in the file
+	kind  string // kind of the sender
 	given bool
 }
 

@@ -21,8 +21,8 @@ func (c *Config) MaxBodyOf(source string) int64 {
 }
 
 // MaxBodies returns the results of MaxBodyOf, by source, for each source of this cell whose limit
-// is not the default one. The limit differs if max_body is set, or if the gateway has a setting
-// that is not its default.
+// is not the default one. Such a limit comes from max_body of the source, or from a setting of the
+// gateway.
 func (c *Config) MaxBodies() map[string]int64 {
 	plain := Config{Sources: map[string]Source{}, Gateway: Gateway{Options: gateway.Options{}.WithDefaults()}}
 	for name, s := range c.Sources {

@@ -28,7 +28,7 @@ func (c *Config) YAML() ([]byte, error) {
 
 // printer converts Go values to the form that they have in a file.
 type printer struct {
-	files map[string]string // see origin
+	files map[string]string // see origin.files
 	// omit reports whether to leave out the value at a path. If nil, nothing is left out.
 	omit func(path string) bool
 	// written contains the texts to print instead of values, by path: see origin.expanded.

@@ -38,7 +38,7 @@ func (c *Config) RouteText(at int) string {
 	path := "routes[" + strconv.Itoa(at) + "]"
 	text, err := yaml.Marshal(printer{written: c.origin.expanded}.value(path, reflect.ValueOf(c.Routes[at])))
 	if err != nil {
-		panic(err) // impossible for texts, and lists and maps of texts
+		panic(err) // marshalling texts, and lists and maps of texts, cannot fail
 	}
 	return string(text)
 }

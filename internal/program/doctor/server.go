@@ -16,7 +16,7 @@ import (
 const (
 	// minVersion is the oldest server version with which Hooklatch is tested.
 	minVersion = 150000
-	// maxSnapshot is the age at which a snapshot becomes a finding: rows deleted after the snapshot
+	// maxSnapshot is the age at which a snapshot becomes a finding. Rows deleted after the snapshot
 	// stay in the tables, and every search for jobs reads them.
 	maxSnapshot = time.Hour
 	// maxDeadJobs is the number of dead rows in river_job at which they become a finding. Dead rows

@@ -63,7 +63,7 @@ func TestAStatusSaysWhatTheTablesHold(t *testing.T) {
 		_, err := admin.Exec(t.Context(), analyse)
 		require.NoError(t, err)
 		var s *doctor.Status
-		for range 3 { // the first requests read the catalogue, and read from disk
+		for range 3 { // the last request counts: the first ones read the catalogue, and read from disk
 			if log != nil {
 				_, _ = log.Take()
 			}

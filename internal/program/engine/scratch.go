@@ -28,7 +28,7 @@ var leftovers string
 func create(ctx context.Context, pool *pgxpool.Pool) (schema.Name, error) {
 	rows, _ := pool.Query(ctx, leftovers) // CollectRows returns the error
 	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if _, answered := sqlstate.Of(err); err != nil && !answered { // an unusual server may lack the catalog
+	if _, answered := sqlstate.Of(err); err != nil && !answered { // errors of the server are ignored: an unusual server may lack the catalog
 		return "", fmt.Errorf("look for schemas of earlier checks: %w", err)
 	}
 	for _, name := range left {

@@ -23,7 +23,7 @@ func WriteConfig(t *testing.T, database string) string {
 	require.NoError(t, err)
 	settings.Database = secret.New(database)
 	settings.Listen, settings.Admin = "127.0.0.1:0", "localhost:0"
-	settings.SMTP, settings.Receiver = "127.0.0.1:9", "127.0.0.1:9" // discard: no server listens
+	settings.SMTP, settings.Receiver = "127.0.0.1:9", "127.0.0.1:9" // the discard port, on which no server listens
 	_, err = settings.Write(path, env)
 	require.NoError(t, err)
 	return path

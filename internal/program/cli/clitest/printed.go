@@ -21,7 +21,7 @@ const Unknown = "{}"
 // PrintedCommand is a command in a text for users.
 type PrintedCommand struct {
 	Where string
-	Text  string // after "hooklatch "
+	Text  string // text after "hooklatch "
 	// Prose is true if a sentence may continue after the command.
 	Prose bool
 }
@@ -74,7 +74,7 @@ func (c PrintedCommand) Refused(t *testing.T) string {
 			continue
 		case cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") && !strings.HasPrefix(word, "-"):
 			if placeholder.MatchString(word) || c.Prose && cmd != cmd.Root() {
-				return "" // any subcommand, or none
+				return "" // the word may stand for any subcommand, or be part of the sentence
 			}
 			return "no command " + word
 		case strings.HasPrefix(word, "-"):

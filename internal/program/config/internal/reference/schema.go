@@ -102,7 +102,7 @@ var requirements = map[string]object{
 
 // mayBeKeyless returns the providers that allow a source without a secret.
 func mayBeKeyless() []string {
-	names := []string{"jwt"} // with jwks_url or jwks_file
+	names := []string{"jwt"} // needs no secret with jwks_url or jwks_file
 	for _, name := range catalog.Names() {
 		if p, err := catalog.New(name, provider.Options{}); err == nil && p.Keyless {
 			names = append(names, name)
