@@ -22,9 +22,9 @@ const announceTimeout = 5 * time.Second
 
 // routingOf returns the part of a configuration that determines the effects of events. The worker
 // dispatches nothing if there are cells and this one has no sources. The worker also dispatches
-// nothing if there are no routes and allow_empty is not set. The routes were probably lost, and a
-// dispatch without routes would skip the events. If there are neither sources nor routes, the
-// worker dispatches nothing even with allow_empty: all events belong to other programs.
+// nothing if there are no routes and allow_empty is not set. In that case the routes were probably
+// lost, and a dispatch without routes would skip the events. If there are neither sources nor
+// routes, the worker dispatches nothing even with allow_empty: all events belong to other programs.
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), MaxBodies: cfg.MaxBodies(), ConfigHash: cfg.Hash()}
 	switch {

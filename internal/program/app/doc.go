@@ -5,5 +5,4 @@
 // known to be migrated, the gateway answers 503 with Retry-After and /readyz fails. No restart is
 // needed when the database is available again. If the database is available but not migrated, the
 // process migrates it with Options.Migrate, waits with Options.AwaitMigrations, or fails.
-// start fails, or waits with Options.AwaitMigrations.
 package app

@@ -64,7 +64,7 @@ func (m *manager) sendAll() {
 }
 
 // tell notifies the service manager, if there is one, of a state such as READY=1, and of a status.
-// Line breaks in a status are replaced, because a status is one line. It does not wait for the
+// Line breaks in a status are replaced, because a status is one line. tell does not wait for the
 // service manager.
 func (a *App) tell(state, status string) {
 	if a.opts.Tell == nil {

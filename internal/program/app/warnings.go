@@ -88,7 +88,7 @@ func personalWarnings(cfg *config.Config) []Warning {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		id := cfg.Sources[name].EventID
-		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // not id.Fields, because an id that is built from fields is a hash
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // not id.Fields and id.Optional: an id that is built from fields is a hash
 			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
 				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
 				warnings = append(warnings, Warning{"privacy", problem.Error(), "build the id from other fields, or from their hash with fields:"})
@@ -223,8 +223,8 @@ func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// databaseWarnings returns warnings about connections to another machine that an attacker on the
-// network can read or take over.
+// databaseWarnings returns warnings about unverified connections to other machines. An attacker on
+// the network can read or take over such a connection.
 func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	urls := []secret.Value{database}
 	if database.IsZero() {
@@ -251,8 +251,8 @@ func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// unverifiedHost returns the first host on another machine that has no TLS, or whose certificate is
-// not verified against the host's name. It returns "" if there is none.
+// unverifiedHost returns the first host that is another machine, and to which the connection has no
+// TLS or does not verify the host's name. It returns "" if there is none.
 func unverifiedHost(c *pgx.ConnConfig) string {
 	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	for _, try := range tries {

@@ -47,8 +47,8 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	}
 }
 
-// bypassed reports whether database.url can be used if direct_url bypasses it. The other checks use
-// direct_url, as commands do. Processes accept deliveries through url.
+// bypassed checks whether database.url can be used, if direct_url bypasses it. The other checks use
+// direct_url, as commands do, but processes accept deliveries through database.url.
 func (c *checkup) bypassed(ctx context.Context, direct *pgxpool.Pool, cfg *config.Config) {
 	const check = "url"
 	if cfg.Database.DirectURL.IsZero() || !c.overridingDatabase(cfg).IsZero() {

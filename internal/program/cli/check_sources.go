@@ -36,8 +36,8 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 }
 
 // secrets warns of a source's secrets that have expired or will expire soon. It also warns of a
-// time in the near future at which no secret will be valid. It reports a source without a valid
-// secret.
+// time in the near future at which no secret will be valid. It reports a problem if no secret is
+// valid now.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	var periods []period
 	for i, one := range s.Secrets {
@@ -74,8 +74,8 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 // time before end.
 type period struct{ begin, end time.Time }
 
-// coveredUntil returns the time until which, from now on, there is always a valid secret. It
-// returns now if no period contains now.
+// coveredUntil returns the end of the time, beginning now, in which some secret is always valid. It
+// returns now if no secret is valid now.
 func coveredUntil(periods []period, now time.Time) time.Time {
 	slices.SortFunc(periods, func(a, b period) int { return a.begin.Compare(b.begin) })
 	covered := now

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxReadiness is the maximum number of bytes of a response of /readyz.
+// maxReadiness is the maximum size of a response from /readyz, in bytes.
 const maxReadiness = 64 << 10
 
 // adminListener calls the admin listener of a running process.

@@ -11,8 +11,9 @@ import (
 var mailAddress = regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@|%40)([A-Za-z0-9-]+\.)+[A-Za-z]{2,}`)
 
 // hideAddresses keeps email addresses out of the log. Senders put addresses into ids, and receivers
-// put them into errors. Logs go to more systems than the database and are kept longer. The database
-// keeps the whole id. The part after the @ stays, because it shows which system an id comes from.
+// put them into errors. Logs are copied to more systems than the database is, and are kept longer.
+// The database keeps the whole id. The part after the @ stays, because it shows which system an id
+// comes from.
 func hideAddresses(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:

@@ -70,7 +70,7 @@ before now, such as 36h.`, find.Settled),
 	return cmd
 }
 
-// exportPage is the number of events read at a time.
+// exportPage is the maximum number of events that an export reads at a time.
 const exportPage = 500
 
 func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, e export) error {

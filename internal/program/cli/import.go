@@ -112,7 +112,7 @@ func withoutMark(file io.Reader) io.Reader {
 	return r
 }
 
-// readKeys parses a key file. Its errors contain the line number.
+// readKeys parses a key file. An error about a line contains the line number.
 func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) {
 	from := c.Stdin
 	if path != "-" {

@@ -68,7 +68,7 @@ func finder(o *outbox.Outbox) *find.Finder { return o.Finder().With(route.Compil
 // asking returns the next page of a list.
 type asking[Row any] func(ctx context.Context, from find.Cursor, limit int) (find.Page[Row], error)
 
-// pages reads pages until it has limit rows or none are left. Even with an error, it returns the
+// pages reads pages until it has limit rows or no page is left. Even with an error, it returns the
 // rows that it found, and the position at which to continue.
 func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, ask asking[Row]) (find.Page[Row], error) {
 	all := find.Page[Row]{Next: from, More: true}

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Alerts configures notifications about conditions that need attention. Workers send them;
-// a missing heartbeat shows that no worker is running.
+// Alerts configures notifications about conditions that need attention. Workers send notifications.
+// A missing heartbeat shows that no worker is running, or that a cell is unavailable.
 type Alerts struct {
 	// Targets to notify, in this order: if a notification does not arrive within a
 	// minute, the next target is notified. Defaults to no targets.

@@ -64,7 +64,8 @@ type setting struct {
 	whole any // with the secrets, except for a source
 }
 
-// sourceSettings omits each source's secrets, retention and cell, because they change no decision.
+// sourceSettings returns the sources by name. It omits each source's secrets, retention and cell,
+// because they change no decision.
 func (c *Config) sourceSettings() map[string]setting {
 	settings := make(map[string]setting, len(c.Sources))
 	for name, one := range c.Sources {
@@ -82,8 +83,8 @@ func (c *Config) destinationSettings() map[string]setting {
 	return settings
 }
 
-// routeSettings omits the names, so that a renamed route equals the same route under its former
-// name.
+// routeSettings returns the routes by name. It omits the name from each route, so that a renamed
+// route equals the same route under its former name.
 func (c *Config) routeSettings() map[string]setting {
 	settings := make(map[string]setting, len(c.Routes))
 	for i, r := range c.Routes {

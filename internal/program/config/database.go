@@ -56,7 +56,7 @@ type Database struct {
 // read_url therefore apply.
 func (db Database) OverriddenBy(given secret.Value) bool { return !given.IsZero() && given != db.URL }
 
-// MigrateOnStart as Database.Migrate makes serve apply pending migrations.
+// MigrateOnStart is the value of Database.Migrate with which serve applies pending migrations.
 const MigrateOnStart = "on_start"
 
 // AllowFsyncOff in Database.Allow lets a gateway answer 2xx although a server without fsync may

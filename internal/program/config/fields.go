@@ -46,8 +46,8 @@ func fieldsOf(t reflect.Type) fields {
 	return list
 }
 
-// fileKey returns the key that names a file instead of the secret. It also accepts and returns
-// paths.
+// fileKey returns the key of a secret's file, given the key of the secret. Given the path of a
+// secret, it returns the path of the file's key.
 func fileKey(path string) string {
 	if around, isValue := strings.CutSuffix(path, "value"); isValue && (around == "" || strings.HasSuffix(around, ".")) {
 		return around + "file"

@@ -102,8 +102,8 @@ type Table struct {
 	Days  int    `json:"grew_in_days,omitempty"`
 }
 
-// Destination contains a destination's effects that wait or need attention, and the reasons why the
-// destination is blocked.
+// Destination contains the numbers of a destination's effects that wait or need attention, and the
+// reasons why the destination is blocked.
 type Destination struct {
 	Name        string           `json:"name"`
 	Effects     map[string]int64 `json:"effects"`            // number of unfinished, failed and parked effects, by state

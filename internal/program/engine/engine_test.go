@@ -113,7 +113,7 @@ var servers = []planted{
 	{"jobs", replaced("state = 'running',", "state = 'scheduled',"), "completed job: scheduled"},
 }
 
-// alwaysCommitted reports that a transaction was committed although it was rolled back.
+// alwaysCommitted replaces the server's report that a transaction was rolled back with COMMIT.
 func alwaysCommitted(m pgwire.Message) pgwire.Message {
 	if m.Type() != 'C' || string(m.Body()) != "ROLLBACK\x00" {
 		return m
@@ -129,7 +129,7 @@ func changedEnd(m pgwire.Message) pgwire.Message {
 	return m
 }
 
-// checked tries capabilities of a server, and returns the findings by their name.
+// checked tries capabilities of a server, and returns the findings by the names of their checks.
 func checked(t *testing.T, pool *pgxpool.Pool, wanted []capability) map[string]doctor.Finding {
 	t.Helper()
 	found, err := check(t.Context(), pool, wanted)

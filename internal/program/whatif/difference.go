@@ -32,7 +32,8 @@ type Difference struct {
 	// Route is the name of the route in the new configuration. For Gone, it is the name in the old
 	// configuration.
 	Route string
-	// Before and After are the effects of the two configurations; nil if there is none.
+	// Before and After are the effects of the old and the new configuration. Each is nil if its
+	// configuration creates no effect.
 	Before, After *ledger.NewEffect
 	// Fields are the properties that differ, if both effects exist. The list is empty for an error
 	// that is the same with both configurations.

@@ -95,7 +95,7 @@ func drawDeliveries(t *rapid.T) []outbox.Delivery {
 	return list
 }
 
-// made is an effect in the form in which plans and rows are compared.
+// made is an effect in a form in which planned and stored effects can be compared.
 type made struct {
 	route, destination, policy, order, latest, parked string
 	method, url, contentType, body, headers           string

@@ -123,7 +123,8 @@ func (r *Report) add(e *inbox.Event, p *plans) {
 	}
 }
 
-// group returns the group of a difference, or nil if there are too many groups.
+// group returns the group of a difference. It returns nil if the group is new and there are already
+// mostGroups groups.
 func (r *Report) group(e *inbox.Event, d Difference) *Group {
 	key := groupKey{d.Kind, d.Route, e.Source, e.Type, strings.Join(d.Fields, ",")}
 	g := r.groups[key]

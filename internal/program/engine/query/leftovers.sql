@@ -1,5 +1,5 @@
--- Lists this role's schemas of earlier checks that were killed: those created more than ten minutes
--- ago. Experiments stop ten minutes after a check has begun.
+-- Lists schemas that killed checks of this role left: marked schemas created more than ten minutes
+-- ago. A check stops its experiments after ten minutes, so no running check uses these schemas.
 SELECT n.nspname
 FROM pg_namespace AS n
 WHERE starts_with(n.nspname, 'hooklatch_engine_')
