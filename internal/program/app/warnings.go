@@ -251,8 +251,9 @@ func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// unverifiedHost returns the first host that is another machine, and to which the connection has no
-// TLS or does not verify the host's name. It returns "" if there is none.
+// unverifiedHost returns the first host on another machine to which the connection is not verified.
+// An unverified connection has no TLS, or does not check the certificate against the host's name.
+// If there is no such host, unverifiedHost returns "".
 func unverifiedHost(c *pgx.ConnConfig) string {
 	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	for _, try := range tries {

@@ -79,7 +79,7 @@ func (d *decoder) dedupPath(at string) string {
 	return at + ".dedup"
 }
 
-// allowedProviders stands in messages for the list of providers, which is too long for one line.
+// allowedProviders replaces the list of providers in messages: the list is too long for one line.
 const allowedProviders = "allowed: the names that `hooklatch providers` lists"
 
 func (d *decoder) unknownProvider(path, given string, known []string) {

@@ -70,8 +70,8 @@ type SeenCache struct {
 	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 
-// checkSeenCache reports a Redis URL that cannot be used, and a ttl so long that retention could
-// delete an event while Redis still contains it.
+// checkSeenCache reports a Redis URL that cannot be used, and a ttl that is not positive or too
+// long. Retention must not delete an event while Redis still contains the event.
 func (c *Config) checkSeenCache(d *decoder) {
 	const at = "gateway.seen_cache"
 	cache := c.Gateway.SeenCache
