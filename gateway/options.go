@@ -46,8 +46,9 @@ type Options struct {
 	// Addresses of proxies whose X-Forwarded-* headers are trusted. Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
 
-	// Maximum size of a delivery's body, unless its provider sets another limit; a larger body
-	// is answered with 413. Defaults to 1MiB.
+	// Maximum size of a delivery's body. A larger body is answered with 413. A source's own
+	// max_body replaces this limit. Otherwise, a provider whose documented bodies are larger
+	// raises it. Defaults to 1MiB.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
 	// Memory for the bodies of all deliveries; a body that does not fit is answered with 503. The
 	// first 64 KiB of each body are not counted, and one source may use half of the memory.

@@ -17,7 +17,8 @@ import (
 type Options struct {
 	// Tolerance is the maximum difference between the signed time and the gateway's clock, in both
 	// directions. 0 is the provider's default, usually 300 s. A negative value, off in the
-	// configuration, means no limit. Only for schemes that sign a time.
+	// configuration, means no limit. Only for schemes that sign a time. For jwt, Tolerance is the
+	// allowed difference between the clocks, with the default 60 s, and off is refused.
 	Tolerance time.Duration `yaml:"tolerance,omitempty"`
 
 	// SecretEncoding is the encoding of the key in the configured secret: raw, base64 or hex. Only
@@ -114,10 +115,11 @@ type Options struct {
 	// with EventID. In the configuration, Ignore is part of dedup.
 	Ignore []string `yaml:"-"`
 	// Type is the location of the event's type. Default: /type of a JSON body if present,
-	// otherwise "unknown". Also for standard-webhooks, svix and google-pubsub.
+	// otherwise "unknown". Also for standard-webhooks, svix and google-pubsub. The default of
+	// google-pubsub is /message/attributes/eventType if present, otherwise "message".
 	Type Field `yaml:"type,omitempty"`
 	// OccurredAt is the location of the event's time. Default: none, so the time of receipt is
-	// used. Also for standard-webhooks and svix.
+	// used. Also for standard-webhooks and svix, with the default /timestamp.
 	OccurredAt Clock `yaml:"occurred_at,omitempty"`
 
 	// Answer is the response to a verified delivery, for a sender that accepts no
