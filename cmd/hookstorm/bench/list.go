@@ -60,7 +60,8 @@ func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // at returns the time of the i-th event.
 func (l *list) at(i int) time.Time { return l.first.Add(time.Duration(i) * l.step) }
 
-// index returns the index of the first event at or after a time, in seconds since 1970.
+// index returns the index of the first event at or after the given second since 1970, or l.n if
+// there is none.
 func (l *list) index(second int64) int {
 	after := time.Unix(second, 0).Sub(l.first)
 	return min(max(int((after+l.step-1)/l.step), 0), l.n)

@@ -56,7 +56,7 @@ func (r *receiver) forget() {
 	r.first, r.order, r.calls, r.fetched, r.changed = map[string]time.Time{}, nil, 0, 0, make(chan struct{})
 }
 
-// ServeHTTP records a call and answers 200.
+// ServeHTTP records a call and answers 200. It does not record a call whose body was cut off.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(request.Body)
@@ -148,7 +148,7 @@ func (r *receiver) up(ctx context.Context) error {
 		if door, err = net.Listen("tcp", r.address); err == nil {
 			r.open(door)
 			return nil
-		} // another program uses the port for its side of a connection
+		} // Listen fails while another program uses the port for its side of a connection
 	}
 	return errors.Join(fmt.Errorf("listen for calls again: %w", err), context.Cause(ctx))
 }

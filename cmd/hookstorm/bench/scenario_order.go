@@ -48,7 +48,7 @@ func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) error
 		if len(pauses) == 0 {
 			return fmt.Errorf("%d deliveries have no pause between them", heads)
 		}
-		slices.Sort(pauses) // for the median, because the first pauses include the wait for the breaker to close
+		slices.Sort(pauses) // the median ignores the first pauses, which include the wait for the breaker to close
 		b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
 		return s.costsSince(ctx, report.SectionOrder, who, heads, before)
 	})

@@ -169,7 +169,7 @@ func (s *scene) command(ctx context.Context, args ...string) (time.Duration, err
 	return s.bench.command(ctx, s.who, s.database.server.cluster.Primary(s.database.name), args...)
 }
 
-// leave stops the processes and drops the database, unless it must be kept.
+// leave closes the connections, stops the processes and drops the database, unless it must be kept.
 func (s *scene) leave(ctx context.Context) error {
 	var failed []error
 	for _, c := range s.clients {

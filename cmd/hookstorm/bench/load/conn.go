@@ -23,8 +23,8 @@ const (
 	excerpt = 300
 )
 
-// conn is one connection. The client shares the machine with the measured processes, so conn does
-// not use http.Client, which takes twice as much CPU time.
+// conn is one connection. It does not use http.Client, which takes twice as much CPU time, because
+// the client shares the machine with the measured processes.
 type conn struct {
 	address string
 	maker   *maker

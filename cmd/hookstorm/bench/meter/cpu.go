@@ -65,8 +65,8 @@ func CPU(pid int) time.Duration {
 }
 
 // Server returns the CPU time that a Postgres server has used so far, including its running and
-// exited child processes. The parameter except lists processes to exclude, such as a bench's own
-// backends.
+// exited child processes, or 0 if it is unknown. The parameter except lists processes to exclude,
+// such as a bench's own backends.
 func Server(postmaster int, except ...int) time.Duration {
 	own := statOf(postmaster)
 	if own == nil {

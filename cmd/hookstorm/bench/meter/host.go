@@ -13,8 +13,8 @@ type CPUTime struct {
 }
 
 // Layout of the first line of /proc/stat according to proc(5): the number of fields to add up, and
-// the index of the time that the host gave to other guests. The fields after those to add up are
-// guest times, which earlier fields already include.
+// the index of the time that the host gave to other guests. The remaining fields are guest times,
+// which earlier fields already include.
 const (
 	fieldsOfCPU = 8
 	fieldStolen = 7

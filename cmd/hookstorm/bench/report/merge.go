@@ -20,8 +20,9 @@ func Read(path string) (*Report, error) {
 	return r, nil
 }
 
-// Merge adds the sections that other runs measured, for the same commit on the same machine. Each
-// section comes from a single run, and so do the ratios within it.
+// Merge adds the sections that other runs measured. It returns an error if a run measured another
+// commit, ran on another machine, or has a section that r already has. Each section and its ratios
+// therefore come from a single run.
 func (r *Report) Merge(others ...*Report) error {
 	for _, other := range others {
 		if other.Commit != r.Commit || other.Machine != r.Machine {

@@ -69,7 +69,7 @@ func (i *installation) post(path string) int {
 	return response.StatusCode
 }
 
-// send sends 100 requests, about half of them with duplicates.
+// send sends 100 requests, about half of them duplicates.
 func (i *installation) send(t *testing.T) {
 	t.Helper()
 	client, err := load.Dial(t.Context(), load.Options{Addresses: []string{i.address}, Connections: 4, Duplicates: 0.5})
