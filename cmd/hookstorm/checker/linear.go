@@ -16,8 +16,8 @@ const (
 	// patience bounds each try of porcupine to decide one event. An event that stays undecided
 	// fails the run.
 	patience = 10 * time.Second
-	// looks is the maximum number of tries for one event. A try that decides nothing is repeated
-	// if a busy machine gave this process less processor time than patience.
+	// looks is the maximum number of tries for one event. A try that decides nothing is repeated if
+	// this process got less processor time than patience, as on a busy machine.
 	looks = 5
 )
 

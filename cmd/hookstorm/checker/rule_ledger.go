@@ -6,8 +6,9 @@ import (
 )
 
 // ledgerIsWhatWasSeen compares the ledger with the calls at the receivers. Each finished attempt
-// has a row. There are no more calls than attempts, and no more applied attempts than confirmed
-// calls. A failed effect was not applied.
+// has a row, and at most one attempt is recorded as applied. There are no more calls than attempts.
+// If any call was confirmed, there are no more applied attempts than confirmed calls. A failed
+// effect was not applied.
 func (j *judge) ledgerIsWhatWasSeen() {
 	for _, e := range j.effects {
 		if e.row == nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// series groups the effects by scope and by the key, which is an order key or an object's key. It
-// omits effects without a key.
+// series groups the effects by scope and by the result of the function key: an order key or an
+// object's key. It omits effects for which the result is empty.
 func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 	all := make(map[object][]*effect)
 	for _, e := range j.effects {
@@ -20,10 +20,11 @@ func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 	return all
 }
 
-// inOrder checks order_by as receivers saw it. If one event was acknowledged before another was
-// sent, its effect was applied before the other's effect was called. Simultaneously accepted events
-// have no order. The check ignores an earlier effect that did not end as done, that an operator
-// reopened after its end, or whose event was dispatched only by a replay.
+// inOrder checks order_by as receivers saw it. If an event was acknowledged before a second event
+// was sent, the first event's effect was applied before the second event's effect was called.
+// Simultaneously accepted events have no order. The check ignores an earlier effect that did not
+// end as done, that an operator reopened after its end, or whose event was dispatched only by a
+// replay.
 func (j *judge) inOrder() {
 	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
 		if effects[0].row.LatestKey != "" {
@@ -40,7 +41,7 @@ type place struct {
 	acked   int64 // end of the first acknowledged delivery
 	called  int64 // arrival of its first call
 	applied int64 // arrival of the applied call
-	waits   bool  // later effects wait for it
+	waits   bool  // later effects wait for this effect
 }
 
 func (j *judge) oneAfterAnother(order object, effects []*effect) {

@@ -17,8 +17,8 @@ import (
 const told = 5
 
 // Story returns the records of a history that concern a key: source/event id, an effect's
-// idempotency key, or a destination name. The records are in chronological order. A row with a
-// time is sorted by that time, not placed at the end.
+// idempotency key, or a destination name. The records are in chronological order. A row of the
+// snapshot has the time that it contains, if any, and not the time at which it was recorded.
 func Story(file io.ReadSeeker, key string) ([]history.Record, error) {
 	stories, err := stories(file, map[string][]int{key: {0}}, 1)
 	if err != nil {

@@ -2,7 +2,7 @@ package model
 
 import "slices"
 
-// edges holds the steps from each state except faults, ordered by the number of the state.
+// edges holds the steps from each state, without the faults, ordered by the number of the state.
 type edges struct {
 	to   []uint32
 	ends []int  // the steps of state i end before to[ends[i]]
@@ -26,9 +26,9 @@ func (e *edges) of(from uint32) []uint32 {
 }
 
 // circle looks for steps that lead back to their start without any fault (I5). It returns the
-// states on the way, with the start at both ends, or nil. If no circle exists, and no state is
-// stuck with work left, every path without further faults reaches an end. This holds from every
-// state, even if the state's budget still allows faults.
+// states on the way, with the start at both ends, or nil if there is no circle. If, in addition, no
+// state is stuck with work left, every path without further faults reaches an end. This holds from
+// every state, even if the state's budget still allows faults.
 func (e *edges) circle() []uint32 {
 	const (
 		unseen = iota

@@ -50,8 +50,8 @@ func (m *machine) crashing(s *State) {
 	}
 }
 
-// kill ends a worker's run. The run's claims and its attempts that may have been applied pass to
-// the holder that is named gone.
+// kill ends a worker's run. The run's claims, and its attempts that may have been applied, pass to
+// the holder gone.
 func (s *State) kill(w int) {
 	for f := range s.Effects {
 		row := &s.Effects[f]

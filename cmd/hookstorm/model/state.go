@@ -126,7 +126,7 @@ const (
 // live reports whether River runs the job, or will run it.
 func (j *Job) live() bool { return *j != Job{} }
 
-// insert adds a row. If all rows are taken, another row would change nothing.
+// insert adds a row. If all rows are taken, it adds none, because another row would change nothing.
 func (j *Job) insert() {
 	for i := range j {
 		if j[i] == noRow {
@@ -154,7 +154,8 @@ func (s *State) endRunning(w int) {
 	}
 }
 
-// Holder is the holder of a claim: a worker's run, or gone if that run died.
+// Holder is the holder of a claim: a worker's run, or gone if that run died. The value nobody means
+// that there is no claim.
 type Holder uint8
 
 const (

@@ -51,7 +51,7 @@ type Transition struct {
 	To   EffectState
 }
 
-// Verdict is an attempt's conclusion from its call.
+// Verdict is the outcome that a worker concludes from the call of an attempt.
 type Verdict uint8
 
 // The verdicts of package ledger.
