@@ -147,7 +147,7 @@ func deploy(next scenario.Deployment) step {
 }
 
 // Each of the following steps names a process by its command and its number among all processes
-// started so far, as in worker-2. The command alone names its last process.
+// started so far, as in worker-2. The command alone names the last process with that command.
 
 func kill(name string) step {
 	return func(_ context.Context, s *scene) error { return s.processes[name].Kill() }

@@ -32,7 +32,7 @@ type scene struct {
 	url       string
 	pool      *pgxpool.Pool
 	proxy     *stage.Line         // nil until a step needs it
-	processes map[string]*process // by command and number, as in gateway-1; the command alone is the key of its last process
+	processes map[string]*process // by command and number, as in gateway-1; the command alone is the key of the last process with that command
 	launched  int
 	deployed  scenario.Deployment // the configuration of the next process
 	redis     string              // URL of a Redis that the next processes share, if any

@@ -148,9 +148,9 @@ func twiceAtOnce(ctx context.Context, s *scene) error {
 }
 
 // hangUpBesideNeighbour lets up to four pairs of senders share a transaction, and makes the first
-// of each pair hang up before its COMMIT. It ends as soon as an acknowledged event is not stored. On
-// a busy machine a pair may come too late for a common transaction, or the gateway may notice the
-// end of the connection only after the COMMIT.
+// sender of each pair hang up before the COMMIT. It ends as soon as an acknowledged event is not
+// stored. On a busy machine a pair may arrive too late to share a transaction, or the gateway may
+// notice the closed connection only after the COMMIT.
 func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	for round := range 4 {
 		neighbour, err := s.event("stripe", fmt.Sprintf("evt_neighbour_%d", round))
@@ -250,12 +250,12 @@ func storm(gateway string) step {
 }
 
 // knownEarly returns a step that delivers up to ten events to the last gateway. It delivers each
-// event again to the gateway whose name is in the parameter second. If that gateway acknowledges
-// the event first, the step kills the last gateway. The step ends as soon as the kill has prevented
-// the COMMIT of an event.
+// event again to the gateway whose name is in the parameter second. If the repeated delivery is
+// acknowledged before the first one, the step kills the last gateway. The step ends as soon as the
+// kill has prevented the COMMIT of an event.
 func knownEarly(second string) step {
 	return func(ctx context.Context, s *scene) error {
-		for _, to := range []string{"gateway", second} { // the event of vouched gets into their caches
+		for _, to := range []string{"gateway", second} { // both gateways cache the event that vouched repeats
 			if err := delivers(to, "stripe", stormed, 1)(ctx, s); err != nil {
 				return err
 			}
@@ -344,10 +344,10 @@ func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (e
 	return early, errors.Join(err, <-first)
 }
 
-// vouched delivers another event until a gateway has twice answered it quickly. If the gateway
-// delays its COMMITs, such an answer comes from its cache. A gateway uses its cache only within a
-// second of the database's last confirmation, and requests a confirmation when it gets a delivery.
-// The caller waits for hits, whose responses may be late.
+// vouched delivers another event until a gateway has twice answered it quickly, or has been slow
+// three times. If the gateway delays its COMMITs, a quick answer comes from its cache. A gateway
+// uses its cache only within a second of the database's last confirmation, and requests a
+// confirmation when it gets a delivery. The caller waits for hits, whose responses may be late.
 func (s *scene) vouched(ctx context.Context, by *process, hits *sync.WaitGroup) error {
 	hit, err := s.event("stripe", stormed)
 	if err != nil {

@@ -26,7 +26,7 @@ func sources() []scenario.Source {
 	for i := range all {
 		all[i].Provider, all[i].Secret, all[i].Weight = "hmac", secret.New(sourceSecret), 1
 	}
-	all[0].Weight = 4 // so many events that effects wait for a slot: only a waiting effect has a job that can be redirected
+	all[0].Weight = 4 // enough events that effects wait for a slot, because only a waiting effect has a job that can be redirected
 	return all
 }
 

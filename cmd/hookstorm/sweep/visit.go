@@ -74,9 +74,9 @@ func ofRetention(place string) bool {
 }
 
 // Plan returns the visits of a sweep: each place at its first, its second and a later passage, with
-// each action. A place that a process passes only once has no later visits. A short plan visits
-// each place once. The seed then chooses the action, and the first or second passage; at a place
-// that is seldom passed, only the action.
+// each action. A place that a process passes only once is visited only at the first passage. A
+// short plan visits each place once. The seed then chooses the action and, at a place that processes
+// pass often, the first or second passage.
 func Plan(seed int64, short bool) []Visit {
 	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // the numbers must be repeatable, not secret
 	var visits []Visit

@@ -46,8 +46,8 @@ func (w *world) networkFaults() []nemesis.Fault {
 }
 
 // onProxy returns a function that injects a fault of the proxy for one process or for all. The
-// fault ends after a random time, or after at most count strikes. With count 0, strikes do not end
-// the fault.
+// fault ends after a random time, or earlier after a random number of strikes, at most count. With
+// count 0, strikes do not end the fault.
 func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		fault := fault // a copy, because every call sets its own target

@@ -63,7 +63,7 @@ func (w *world) failOver(loss patroni.Loss) fire {
 	})
 }
 
-// lasting is a fault that heals after the duration in the parameter away.
+// lasting is a fault that heals after the duration away.
 type lasting func(c *patroni.Cluster, ctx context.Context, rnd *rand.Rand, away time.Duration, struck patroni.Struck) error
 
 func (w *world) forAWhile(least, most time.Duration, fault lasting) fire {

@@ -73,7 +73,8 @@ func (s *service) nextStart(next start) {
 	s.next = next
 }
 
-// begin starts the service as the field next describes. Later starts are ordinary again.
+// begin starts the service as the field next describes. If the service lacks that build, begin uses
+// the current build. Later starts are ordinary again.
 func (s *service) begin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

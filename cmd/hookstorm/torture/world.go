@@ -111,8 +111,8 @@ func (w *world) startReceivers(ctx context.Context) (err error) {
 	return err
 }
 
-// startList serves the list of the sender that never retries. The gateways' configurations need
-// its URL, so it starts before any process.
+// startList serves the list of the sender that never retries. The configurations contain the list's
+// URL, so startList runs before any process starts.
 func (w *world) startList(ctx context.Context) (err error) {
 	w.listURL, err = w.Serve(ctx, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) }))
 	return err
@@ -253,8 +253,9 @@ func (w *world) load() (inFlight, acked int) {
 	return w.senders.InFlight(), w.senders.AckedInLast(time.Second)
 }
 
-// endTraffic stops all new traffic. It waits until all sent events are acknowledged, and until
-// retention has deleted the past days.
+// endTraffic stops all new traffic and the operator's random actions. It waits until all sent
+// events are acknowledged, except those of senders that never retry, until no destination is
+// paused, and until retention has deleted the past days.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
 	w.endListed()

@@ -1,5 +1,5 @@
 -- Returns a row if every effect job of the destination $1 except the first has been tried and is
--- not running. The others are copies of the first.
+-- not running. The other jobs are copies of the first.
 SELECT
 WHERE NOT EXISTS (
     SELECT

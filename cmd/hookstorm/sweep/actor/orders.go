@@ -228,7 +228,7 @@ func (a *actor) mute(ctx context.Context, _ int) error {
 	return nil
 }
 
-// signOut signs out a user whom it signed in before.
+// signOut signs out a user, whose login it inserts first.
 func (a *actor) signOut(ctx context.Context, _ int) error {
 	if _, err := a.pool.Exec(ctx, `INSERT INTO hooklatch.console_logins (hash, name, role, way, basis)
 		VALUES (gen_random_uuid()::text::bytea, 'somebody', 'viewer', 'token', '')`); err == nil {

@@ -12,9 +12,9 @@ import (
 // at_most_once effects can finish.
 const repairEvery = 8
 
-// repair makes the database appear to be on another server, three times. First, it follows the
-// promotion automatically. Then an operator confirms a promotion without loss. Finally, an operator
-// reports a restore.
+// repair makes the database appear to be on another server, three times. The first time, Hooklatch
+// follows the promotion automatically. The second time, an operator confirms a promotion without
+// loss. The third time, an operator reports a restore.
 func (a *actor) repair(ctx context.Context, round int) error {
 	if round%repairEvery != 0 {
 		return nil

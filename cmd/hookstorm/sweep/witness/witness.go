@@ -1,6 +1,6 @@
 // Package witness adds the operations of another process of a sweep to the history. The process
-// announces each operation before it begins, and reports how it ended. A process that is killed
-// in between leaves an operation without an end.
+// announces each operation before it begins, and reports how it ended. If the process is killed
+// between the two, the operation has no end in the history.
 package witness
 
 import (
