@@ -142,7 +142,7 @@ type Deploy struct {
 	Late   bool     `json:"late"`   // workers have the source scenario.Late
 }
 
-// Run describes a run, once, in the first line of its history.
+// Run describes a run. A history contains it once, before the first delivery.
 type Run struct {
 	Seed     int64             `json:"seed"`
 	Commit   string            `json:"commit"`

@@ -86,8 +86,7 @@ func (c *Cluster) primary(ctx context.Context) (*member, []*member, error) {
 	return in[0], others, nil
 }
 
-// awaitPrimary waits until a member is the primary and accepts writes. It ignores the member whose
-// name is the parameter not.
+// awaitPrimary waits until a member whose name differs from not is the primary and accepts writes.
 func (c *Cluster) awaitPrimary(ctx context.Context, not string) (*member, error) {
 	return await(ctx, "a new primary", func(ctx context.Context) (*member, error) {
 		m, _, err := c.primary(ctx)

@@ -93,8 +93,8 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	}
 }
 
-// settle removes the first exchange and returns true if a message ends its response. The caller
-// holds c.mu.
+// settle removes the first pending exchange and returns true, if the message ends a response. The
+// caller holds c.mu.
 func (c *conn) settle(message pgwire.Message) bool {
 	if !pgwire.EndsAnswer(message) || len(c.pending) == 0 {
 		return false

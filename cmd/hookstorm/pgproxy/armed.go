@@ -108,8 +108,8 @@ type shot struct {
 	told  bool
 }
 
-// aim returns the fault that takes one of a connection's statements, or nil. The caller must call
-// land on the result.
+// aim returns a shot if an armed fault takes one of the connection's statements, and nil otherwise.
+// The caller must call land on the shot.
 func (p *Proxy) aim(c *conn, statements []string) *shot {
 	p.mu.Lock()
 	defer p.mu.Unlock()

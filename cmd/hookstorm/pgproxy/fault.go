@@ -74,8 +74,8 @@ type Fault struct {
 	Match *regexp.Regexp
 	// Count is the maximum number of firings; 0 means no limit.
 	Count int
-	// For is the time for which the fault is armed; 0 means until Disarm. A response that hangs is
-	// not delivered afterwards either.
+	// For is the time for which the fault is armed; 0 means until Disarm. A response that
+	// HangAnswer swallowed is not delivered even after that time.
 	For time.Duration
 	// Delay is the length of the delay for DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration

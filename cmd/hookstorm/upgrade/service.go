@@ -47,8 +47,8 @@ type service struct {
 //go:embed hooklatch.yaml.tmpl
 var configurationText string
 
-// newService writes the configuration of a service. Both versions must accept the file, except that
-// of roleServe, which only the current version reads.
+// newService writes the configuration of a service. Both versions must accept the file, unless the
+// role is roleServe: only the current version reads such a file.
 func (r *run) newService(name, role, receiverURL string) (*service, error) {
 	place, err := r.stage.Place(name)
 	if err != nil {
