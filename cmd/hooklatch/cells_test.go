@@ -215,8 +215,8 @@ func TestAListNamesTheCellThatIsAway(t *testing.T) {
 }
 
 // moved moves the source shop to the cell payments, and returns the command's output. On a busy
-// machine, a move may fail because its fence or a transaction reaches a time limit. Only then, moved
-// repeats it.
+// machine, a move may fail because its fence or a transaction reaches a time limit. Only in this
+// case, moved runs the command again.
 func moved(t *testing.T, s *clitest.System, args ...string) (output string) {
 	t.Helper()
 	for began := time.Now(); ; {

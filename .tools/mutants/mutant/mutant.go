@@ -114,8 +114,8 @@ func PackageOf(root, file string) string {
 
 var declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
-// exists returns an error that names the suite's tests that the package does not declare, or nil if
-// it declares all of them.
+// exists returns nil if the package declares all tests of the suite. Otherwise, its error names the
+// missing tests.
 func (s Suite) exists(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(s.Pkg), "*_test.go"))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// WriteOverlay writes the changed files, and the file for the go command's -overlay flag, into
-// scratch. It returns the path of that file.
+// WriteOverlay writes the changed files, and an overlay file for the go command's -overlay flag,
+// into scratch. It returns the path of the overlay file.
 func WriteOverlay(root, scratch string, changed map[string]string) (string, error) {
 	replace := make(map[string]string, len(changed))
 	for i, file := range slices.Sorted(maps.Keys(changed)) {

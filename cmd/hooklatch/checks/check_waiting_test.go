@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Check finds a statement that uses a missing table before an effect needs it, and a source without
-// a route.
+// Before any effect runs a statement, check finds that the statement uses a missing table. Check
+// also finds a source without a route.
 func TestCheckFindsStatementsAndSourcesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

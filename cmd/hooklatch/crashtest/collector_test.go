@@ -106,7 +106,8 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 			}
 			require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 			for until := time.Now().Add(3 * time.Second); time.Now().Before(until); {
-				// On a busy machine, it may take over again. It then exports new values.
+				// On a busy machine, the first process may take over again. It then exports new
+				// values.
 				if at := first.collected(t); !at.IsZero() {
 					require.False(t, long(), "another process has taken over")
 					require.Greater(t, at, began, "%s exports values of before it hung", first.command)

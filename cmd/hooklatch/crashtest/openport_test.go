@@ -63,10 +63,9 @@ func (g *process) resident() int {
 	return 0
 }
 
-// besiege keeps connections to the source github open until stop is called. The parameter declared
-// is the length of the body that it declares on each connection, in bytes. The parameter sent is
-// the number of bytes that it sends; it never sends the rest. It reopens a closed connection a
-// second later.
+// besiege keeps connections to the source github open until stop is called. On each connection, it
+// declares a body of the length declared, in bytes, but sends only the number of bytes in sent. A
+// second after a connection is closed, besiege opens it again.
 func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -77,8 +77,8 @@ routes:
 
 // newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and the
 // configuration in more. On a busy machine, the long accept_timeout prevents 503, and the long
-// read_header_timeout prevents closed connections; impatient shortens the former. The method start
-// starts the process.
+// read_header_timeout prevents closed connections. The method impatient shortens accept_timeout,
+// and the method start starts the process.
 func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
 	t.Helper()
 	free := freeAddresses(t, 2)

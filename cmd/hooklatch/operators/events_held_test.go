@@ -16,7 +16,7 @@ import (
 )
 
 // A captured GitHub delivery that is replayed under another id is held, whatever its type, and
-// check finds the event. It has effects only if an operator releases it.
+// check finds the event. The event has effects only if an operator releases it.
 func TestHeldEventsWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSystem(t, clitest.SystemOptions{Change: func(cfg *config.Config) {

@@ -86,7 +86,7 @@ func (a *assistant) tools(t *testing.T) map[string]*sdk.Tool {
 	return all
 }
 
-// changing returns the names of the tools that do not only read.
+// changing returns the names of the tools that may change data.
 func (a *assistant) changing(t *testing.T) (names []string) {
 	t.Helper()
 	for name, tool := range a.tools(t) {
