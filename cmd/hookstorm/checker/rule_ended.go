@@ -10,7 +10,7 @@ import (
 )
 
 // eventsEnded checks I5 for events. Each event is dispatched, has the effects of its routes, and
-// has no job left.
+// has no job left. An imported event has no effects and no job.
 func (j *judge) eventsEnded() {
 	routes := routesBySource()
 	for _, e := range j.events {

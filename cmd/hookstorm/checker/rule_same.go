@@ -1,6 +1,7 @@
 package checker
 
-// sameKeyAndBody checks I7. All calls with one key carry the stored body. Attempts carry another
+// sameKeyAndBody checks I7. The key of an effect matches its scope, key and generation. All calls
+// with one key carry the stored body, and go to the effect's destination. Attempts carry another
 // key only after a recorded rotation.
 func (j *judge) sameKeyAndBody() {
 	for key, calls := range j.calls {

@@ -7,8 +7,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// writtenOnce checks I10. Handlers wrote one row for each dispatched generation. The statements of
-// sql effects wrote one row for each effect that is done.
+// writtenOnce checks I10. Handlers wrote one row for each dispatched generation. If the handlers of
+// the run enqueue effects, each handled event has exactly one effect. The statements of sql effects
+// wrote one row for each effect that is done.
 func (j *judge) writtenOnce() {
 	done := make(map[string]int) // sql effects, by event id
 	of := make(map[string]*effect)

@@ -110,8 +110,9 @@ type Order struct {
 	Generation  int    `json:"generation,omitempty"` // generation that a replay began; 0 if unknown
 }
 
-// Fault is a fault that the nemesis injects. OK means that the fault fired and has healed. Fail
-// means that the fault did not fire.
+// Fault is a fault that the nemesis injects. OK means that the fault fired and has ended. If it
+// could not be healed, the Text of the record contains the error. Fail means that the fault did not
+// fire.
 type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`

@@ -1,7 +1,7 @@
 package model
 
-// crashing adds the failures of processes and jobs. Each transaction adds the failures of its
-// COMMIT, and each call the failures of the receiver.
+// crashing adds the failures of processes, jobs and Postgres. Each transaction adds the failures of
+// its COMMIT, and each call the failures of the receiver.
 func (m *machine) crashing(s *State) {
 	for i, send := range s.Sends {
 		switch send.At {

@@ -12,7 +12,7 @@ func (m *machine) dispatching(s *State, w int) {
 			m.step(s, actor, free, "", "finds that the event was already dispatched", func(n *State) { n.Workers[w].ends(false) })
 			return
 		}
-		// The plan is made outside of a transaction. Its generation is the fence.
+		// The worker makes the plan outside a transaction. The plan's generation is the fence.
 		m.step(s, actor, free, "", "loads the event and plans its effect", func(n *State) {
 			n.Workers[w].At, n.Workers[w].Plan = workerPlanned, n.Events[e].Generation
 		})

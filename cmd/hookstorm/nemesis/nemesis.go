@@ -94,8 +94,9 @@ func (n *Nemesis) Start(ctx context.Context) {
 	}
 }
 
-// Stop ends all faults and returns when they have healed. It returns the errors of faults
-// that could not be injected or healed.
+// Stop ends all faults and returns when they have healed. It returns the errors of faults that
+// could not be injected or healed before Stop was called or the context of Start was done. Later
+// errors are only in the history.
 func (n *Nemesis) Stop() error {
 	n.stopped.Do(func() {
 		n.cancel()

@@ -25,7 +25,8 @@ type Options struct {
 	Target string
 }
 
-// Proxy relays connections to a server. They are not encrypted, so that the proxy can read them.
+// Proxy relays connections to a server. The connections are not encrypted, so that the
+// proxy can read them.
 type Proxy struct {
 	ctx     context.Context // context for opening connections to the server; Stop cancels it
 	cancel  context.CancelFunc

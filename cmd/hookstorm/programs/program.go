@@ -135,8 +135,8 @@ func (p *Program) Ended() (how string, ordered bool) {
 // LastLines returns the end of the processes' output.
 func (p *Program) LastLines() string { return p.log.end() }
 
-// Ready waits until the process can do its work. It returns an error if the process exits or ctx is
-// done first.
+// Ready waits until the process can do its work. Without Options.ReadyURL, it does not wait. It
+// returns an error if no process was started, or if the process exits or ctx is done first.
 func (p *Program) Ready(ctx context.Context) error {
 	process := p.current()
 	if process == nil {

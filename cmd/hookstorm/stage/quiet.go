@@ -36,8 +36,9 @@ type Quiet struct {
 	Meanwhile func(ctx context.Context) error
 }
 
-// Until waits until all work is finished, the unfinished work has not decreased for Patience, ctx
-// is done or Meanwhile fails. It returns the unfinished work. The checker reports the details.
+// Until waits until all work is finished. It gives up when the unfinished work has not decreased
+// for Patience, ctx is done or Meanwhile fails. It returns the unfinished work. The checker reports
+// the details.
 func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 	told, fewest, progress := time.Now(), math.MaxInt, time.Now()
 	for {

@@ -30,8 +30,9 @@ type lane struct {
 	tally   *tally
 }
 
-// run starts processes until ctx is done or none of their visits is left, and then stops the last
-// process.
+// run starts processes until ctx is done or the lane is no longer needed, and then stops the last
+// process. It returns an error if more than maxOddEnds processes exited although no failpoint
+// killed them.
 func (l *lane) run(ctx context.Context, leg leg) error {
 	odd := 0
 	for ctx.Err() == nil && l.isNeeded(leg) {

@@ -79,7 +79,8 @@ func (w *world) acked() (n int64) {
 const quietWithin = 5 * time.Minute
 
 // heal is called after the last fault of a part. It rescues the jobs of dead processes, starts
-// processes without faults, and waits until all work is finished. Then it stops the processes.
+// processes without faults, and waits until all work is finished, at most for quietWithin. Then it
+// stops the processes. Unfinished work is not an error: the checker reports it.
 func (w *world) heal(ctx context.Context, t *traffic) error {
 	w.Phase(history.PhaseHeal)
 	t.around.Wait()

@@ -15,7 +15,7 @@ type FaultCount struct {
 	Simulated bool
 	Fired     int
 	Busy      int // strikes while deliveries were in progress
-	Missed    int // faults that began without striking
+	Missed    int // faults that did not strike
 	// AckedLast contains the number of deliveries acknowledged in the second before each strike,
 	// in ascending order.
 	AckedLast []int

@@ -22,7 +22,7 @@ func (w *world) startRedis(ctx context.Context) (err error) {
 	return nil
 }
 
-// mine returns the user's settings, with the Redis of the run.
+// mine returns the user's settings, with the Redis of the run, if any.
 func (w *world) mine() scenario.Own {
 	mine := w.opts.Mine
 	if w.redis != nil {

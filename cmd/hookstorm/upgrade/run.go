@@ -93,7 +93,8 @@ type run struct {
 // Run starts two gateways and two workers of the previous version, and lets two processes of the
 // current version migrate the database. Then it replaces the processes one by one, and puts the
 // previous version back without a migration. It sends events all the time. Run returns an error if
-// a step fails. Lost or doubled work and logged errors are in the report.
+// a step fails. Lost, doubled or unfinished work and logged errors are in the report. If such work
+// is found after a step, Run skips the remaining steps.
 func Run(ctx context.Context, opts Options) (_ Report, err error) {
 	began := time.Now()
 	opts.Events, opts.Rate = cmp.Or(opts.Events, DefaultEvents), cmp.Or(opts.Rate, DefaultRate)
@@ -178,7 +179,8 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // migrate migrates the database while the previous version keeps running on it. Two processes of
-// the current version start together, migrate the database, serve, and stop.
+// the current version start together, migrate the database, serve, and stop. Then it executes
+// Options.Planted.
 func (r *run) migrate(ctx context.Context) error {
 	r.stage.Sayf("the previous version works, and two processes of the current version start and migrate the database")
 	_, err := r.during(ctx, r.opts.Events/replacements, func(ctx context.Context) error {

@@ -80,8 +80,8 @@ const begin = `{"id":"`
 // idLength is the length of each id, in bytes.
 const idLength = len("evt_") + 24
 
-// restOf returns the part of a body after its id, for a total of size bytes. It is random,
-// because Postgres would compress a repetitive text.
+// restOf returns the part of a body after its id, for a total of size bytes. The part is
+// random, because Postgres would compress a repetitive text.
 func restOf(dice *rand.Rand, size int) []byte {
 	head := `","object":"event","api_version":"2025-09-30","created":1760000000,"type":"` + EventType + `","data":{"object":{"note":"`
 	const tail = `"}}}`

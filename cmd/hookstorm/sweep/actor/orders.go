@@ -76,7 +76,8 @@ func (a *actor) check(ctx context.Context, _ int) error {
 	return nil
 }
 
-// settleDown completes the unfinished work of processes that died.
+// settleDown completes the unfinished work of processes that died. It resumes the destination desk,
+// reports a restore, and retires the destinations that the processes did not retire.
 func (a *actor) settleDown(ctx context.Context) error {
 	if err := a.order(ctx, history.Order{Action: "resume", Destination: desk}, func(by ledger.Operator) error {
 		return a.box.Fleet().SetPaused(ctx, desk, false, by)
