@@ -15,8 +15,9 @@ import (
 // mostPictures is the maximum total size of all pictures of the console, in bytes.
 const mostPictures = 3 << 19 // 1.5 MiB
 
-// The page about the console shows every picture that exists, and no others: ten pages in light and
-// dark mode, and four pages at the width of a phone.
+// The page about the console shows every picture that exists, and no others. The pictures show ten
+// pages in light and dark mode, and four pages at the width of a phone. They take at most
+// mostPictures bytes.
 func TestPicturesAreThereAndSmall(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("console.md")

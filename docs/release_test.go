@@ -293,7 +293,7 @@ func TestTheServiceIsTestedWithAValidConfiguration(t *testing.T) {
 	require.Len(t, cfg.Routes, 1)
 }
 
-// dpkg passes the previous version to the script if it upgrades the package, and also if it
+// dpkg passes the previous version to the script if it upgrades the package. It also does so if it
 // installs the package again after a removal, which disabled the service. rpm passes the number of
 // installed versions.
 func TestThePackageSaysHowTheServiceStarts(t *testing.T) {

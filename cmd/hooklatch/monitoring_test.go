@@ -148,7 +148,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring.md"))
 	require.NoError(t, err)
-	// Only Prometheus can notice these conditions: a process that collects cannot report that no
+	// Only Prometheus can notice these conditions. A process that collects cannot report that no
 	// process collects, and each process counts only its own dropped log lines.
 	onlyPrometheus := []string{"no_collector", "log_dropped"}
 	names := append(alarm.Names(), onlyPrometheus...)

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 )
 
-// offered returns the commands on a page, without the program's name and except those with --edit,
-// and the paths of the verbs that the page offers.
+// offered returns the commands on a page, and the paths of the verbs that the page offers. The
+// commands lack the program's name. Commands with --edit are left out.
 func offered(t *testing.T, s *clitest.System, path string) (commands, verbs []string) {
 	t.Helper()
 	status, _, text := s.Ask(t, http.MethodGet, path, "")

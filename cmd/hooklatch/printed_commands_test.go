@@ -21,8 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 )
 
-// The program accepts every command in a page, a help text, an error, an alert or the console: its
-// flags exist, their values can be parsed, and no argument is missing or extra.
+// The program accepts every command in a page, a help text, an error, an alert or the console. The
+// flags of each command exist, their values can be parsed, and no argument is missing or extra.
 func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

@@ -112,8 +112,8 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 	}
 }
 
-// A command printed by hooklatch check works in the directory in which the check was run, even if
-// that directory has a configuration for another database.
+// A command printed by hooklatch check works in the directory in which the check was run. It works
+// there even if the directory has a configuration for another database.
 func TestACommandOfCheckWorksWhereCheckWasRun(t *testing.T) {
 	pool := pgtest.New(t, pgtest.Empty())
 	database := pgtest.URL(t, pool)

@@ -43,8 +43,8 @@ type Suite struct {
 	Run string // the tests as an argument of -run
 }
 
-// Stale returns an error if the mutant can no longer be made from the files below root, or if one
-// of its tests no longer exists.
+// Stale returns an error if the mutant can no longer be made from the files below root. It also
+// returns an error if one of the mutant's tests no longer exists.
 func (m *Mutant) Stale(root string) error {
 	_, err := m.Mutated(root)
 	if err != nil {

@@ -93,8 +93,8 @@ routes:
 	}
 }
 
-// Each command that check prints for effects that need attention works: for failed effects, for
-// effects in doubt and for effects that could not be rendered.
+// Each command that check prints for effects that need attention works. Such effects are failed,
+// are in doubt, or could not be rendered.
 func TestPrintedCommandsSetEffectsGoing(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool

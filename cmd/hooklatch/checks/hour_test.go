@@ -20,8 +20,8 @@ func withCommand(c clitest.Checked) []doctor.Finding {
 	return slices.DeleteFunc(slices.Clone(c.Findings), func(f doctor.Finding) bool { return !strings.Contains(f.Fix, "run: hooklatch ") })
 }
 
-// A shop has a bad first evening: a receiver rejects requests, another is down, a route has a typo,
-// a destination was paused and forgotten, a secret is wrong, and the database moves. The test
+// A shop has a bad first evening. A receiver rejects requests, another is down, and a route has a
+// typo. A destination was paused and forgotten, a secret is wrong, and the database moves. The test
 // repairs everything with only the commands that the program prints.
 func TestTheHourOfANewUser(t *testing.T) {
 	t.Parallel()

@@ -113,8 +113,8 @@ routes:
 	require.NoError(t, err)
 	move := []string{"cells", "move", "stripe", "--to", "payments", "--yes", "--config", g.config}
 	for kill := range 2 {
-		// The first run is killed once it has copied an event, and the second once it has copied
-		// half as many events as the test inserted.
+		// The first run is killed once it has copied an event. The second run is killed once it has
+		// copied half as many events as the test inserted.
 		copied := count(t, payments, `SELECT count(*) FROM hooklatch.processed_events`)
 		cmd := exec.Command(path, move...)
 		require.NoError(t, cmd.Start())

@@ -144,9 +144,9 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 	}
 }
 
-// Bodies of 1 MiB with well-formed but wrong signatures, or with as many tiny items as possible,
-// cost little CPU: at most a small multiple of the CPU time for an equally large body at a source
-// that refuses after one hash.
+// Bodies of 1 MiB cost little CPU, even with well-formed but wrong signatures or with as many tiny
+// items as possible. The limit is a small multiple of the CPU time for an equally large body at a
+// source that refuses after one hash.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersBodiesCostLittleCPU(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 	operatorToken = "token-of-otto-0123456789abcdef"
 )
 
-// signedIn gives tokens to a process's admin listener, and lets users with the role operator change
+// signedIn gives tokens to a process's admin listener. It lets users with the role operator change
 // up to maxRun events or effects in one bulk run.
 func (g *process) signedIn(t *testing.T, maxRun int) {
 	t.Helper()

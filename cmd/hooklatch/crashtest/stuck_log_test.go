@@ -239,8 +239,8 @@ func TestAStopDoesNotWaitForTheLog(t *testing.T) {
 	g.stop(t)
 }
 
-// No work stops if the reader of the log closes the pipe, or if the log's disk is full:
-// at_most_once effects in progress are done, and so are later effects.
+// No work stops if the reader of the log closes the pipe, or if the log's disk is full. Effects
+// with at_most_once that are in progress are done, and later effects are done, too.
 func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (log *os.File, end func()){

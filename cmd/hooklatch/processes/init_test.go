@@ -280,7 +280,7 @@ func nextOf(t *testing.T, out string) (commands []string) {
 }
 
 // The commands that init and init add print for systemd install everything that the unit needs to
-// start: systemd does not start a unit with a credential whose file is missing.
+// start. A unit with a credential whose file is missing does not start.
 func TestInitsCommandsInstallEveryCredential(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)

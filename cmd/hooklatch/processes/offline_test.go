@@ -29,10 +29,9 @@ import (
 // inNamespace is the environment variable that marks the process with a network of its own.
 const inNamespace = "HOOKLATCH_TEST_IN_NAMESPACE"
 
-// The program sends nothing to any machine that is not in its configuration, and looks up no
-// name: it has no telemetry and does not check for newer versions. The test runs in a network
-// with nothing but the loopback interface, to which all routes lead, and reads every packet
-// there.
+// The program sends nothing to any machine that is not in its configuration, and looks up no name.
+// It has no telemetry and does not check for newer versions. The test runs in a network with
+// nothing but the loopback interface, to which all routes lead, and reads every packet there.
 func TestNoPacketLeavesTheMachine(t *testing.T) {
 	t.Parallel() // in the namespace it runs alone
 	if os.Getenv(inNamespace) == "" {

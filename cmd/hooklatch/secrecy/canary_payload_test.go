@@ -86,8 +86,8 @@ func failEverywhere(t *testing.T, s *clitest.System, flags ...string) {
 	}, clitest.Patience, clitest.Tick)
 }
 
-// A viewer without access to payloads sees no payload value, whatever failed: not on a page, in an
-// API response, a metric, a log, a check or an alert.
+// A viewer without access to payloads sees no payload value, whatever failed. This holds for pages,
+// API responses, metrics, logs, checks and alerts.
 func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 100)

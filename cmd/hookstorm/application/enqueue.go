@@ -172,8 +172,8 @@ func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind,
 }
 
 // refused reports whether the server itself refused to commit. The outcome is unknown if the
-// session ended without a response, or with an error that may follow a commit: a fatal one, or one
-// of the classes 08, 57 and 58.
+// session ended without a response, or with an error that may follow a commit. Such an error is
+// fatal, or is in one of the classes 08, 57 and 58.
 func refused(err error) bool {
 	pg, answered := sqlstate.Of(err)
 	if !answered {

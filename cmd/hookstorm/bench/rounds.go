@@ -12,9 +12,9 @@ import (
 const mostStolen = 0.05
 
 // rounds yields the rounds to measure. If the host gave too much CPU time to other guests in a
-// round, rounds adds further rounds, up to twice the requested number in all. The report then drops
-// the most disturbed rounds. The choice depends only on the host, never on the measurements. A
-// quick run adds no round.
+// round, rounds adds further rounds. The total is at most twice the requested number. The report
+// then drops the most disturbed rounds. The choice depends only on the host, never on the
+// measurements. A quick run adds no round.
 func (b *bench) rounds(yield func(round int) bool) {
 	type taken struct {
 		mark   int

@@ -52,8 +52,8 @@ func reopens(t transitionRow) bool {
 }
 
 // calledAgain counts calls that may have been applied. Each call after the first needs its own
-// earlier operator action. Calls are counted and not paired with actions, because the call of a
-// stalled attempt may arrive after the call of the attempt that an operator requested.
+// earlier operator action. The check counts calls and does not pair them with actions. The call of
+// a stalled attempt may arrive after the call of the attempt that an operator requested.
 func (j *judge) calledAgain(e *effect) {
 	calls := j.calls[e.row.IdempotencyKey]
 	mail := j.kindOf(e) == "email"

@@ -2,8 +2,8 @@ package checker
 
 import "slices"
 
-// doneWasConfirmed checks I6. The receiver of a done effect answered 2xx to a call with its key.
-// I10 covers sql effects.
+// doneWasConfirmed checks I6. For each done effect, the receiver answered 2xx to a call with the
+// effect's key. I10 covers sql effects.
 func (j *judge) doneWasConfirmed() {
 	for _, e := range j.effects {
 		if e.row == nil || e.row.State != "done" || j.kindOf(e) == "sql" {

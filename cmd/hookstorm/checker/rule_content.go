@@ -55,9 +55,9 @@ func contentOf(row *eventRow) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// windowsOfStored checks I1 for sources that deduplicate by content. Each content window belongs
-// to an event that is stored with the window's body, because the gateway acknowledges repeats of
-// this body while the window is open.
+// windowsOfStored checks I1 for sources that deduplicate by content. Each content window belongs to
+// an event that is stored with the window's body. While the window is open, the gateway
+// acknowledges repeats of this body.
 func (j *judge) windowsOfStored() {
 	for _, w := range j.windows {
 		e := j.event(w.Source, w.EventID)

@@ -109,8 +109,8 @@ func (j *judge) unjustified(e *effect) string {
 }
 
 // mayBeParked reports whether docs/protocol.md allows the effect to be parked. The allowed causes
-// are a request that could not be rendered, doubt about an at_most_once effect, a refusal while in
-// doubt, used-up attempts, and an operator's action.
+// are a failed rendering, doubt about an at_most_once effect, a refusal while in doubt, used-up
+// attempts, and an operator's action.
 func (j *judge) mayBeParked(e *effect) bool {
 	last := e.lastAttempt()
 	doubt := e.row.DoubtSince != 0

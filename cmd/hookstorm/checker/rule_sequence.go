@@ -23,8 +23,8 @@ func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 // inOrder checks order_by as receivers saw it. If an event was acknowledged before a second event
 // was sent, the first event's effect was applied before the second event's effect was called.
 // Simultaneously accepted events have no order. The check ignores an earlier effect that did not
-// end as done, that an operator reopened after its end, or whose event was dispatched only by a
-// replay.
+// end as done, or that an operator reopened after its end. It also ignores an earlier effect whose
+// event was dispatched only by a replay.
 func (j *judge) inOrder() {
 	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
 		if effects[0].row.LatestKey != "" {

@@ -39,7 +39,7 @@ type Options struct {
 	// Settings contains additional Postgres settings, such as wal_keep_size, by name.
 	Settings map[string]string
 	// OnPrimary, if not nil, is called with the address, host:port, of the first primary and of
-	// each promoted one, so that a proxy can connect to it.
+	// each promoted server. A proxy can then connect to the new primary.
 	OnPrimary func(address string)
 	// Upstream converts the primary's address, host:port, to the address that the standby uses: a
 	// proxy may be in between. Defaults to the same address.

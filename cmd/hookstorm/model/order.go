@@ -9,7 +9,7 @@ func (m *machine) isHead(n *State, f int) bool {
 func (e Effect) holdsItsOrder() bool { return e.State.unfinished() || e.State == parked }
 
 // isTurn reports whether an effect may start. No earlier effect of its order may be unfinished or
-// parked, no earlier event may still wait for its dispatch, and no later effect may be running.
+// parked. No earlier event may still wait for its dispatch, and no later effect may be running.
 func (m *machine) isTurn(n *State, f int) bool {
 	if !m.Ordered {
 		return true

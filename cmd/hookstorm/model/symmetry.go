@@ -2,7 +2,7 @@ package model
 
 // canonical exchanges identical workers and sends, so that one state represents all states that
 // differ only in names. This loses nothing. The same rules apply to both workers and to both sends
-// of one event, so a state and its twin have the same successors under exchanged names. No
+// of one event. So a state and its twin have the same successors under exchanged names. No
 // invariant depends on a name.
 //
 // A worker's name appears in its position and in the claims and attempts of effects. A send's name

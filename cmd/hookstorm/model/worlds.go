@@ -27,8 +27,8 @@ const (
 )
 
 // Worlds returns the worlds that Explore visits. The first two set the bound within which the
-// promises are proved: 2 sends, 2 workers, 2 crashes, 1 other fault of any kind and 1 replay. The
-// other worlds add features that these two lack, with bounds of their own.
+// promises are proved. This bound is 2 sends, 2 workers, 2 crashes, 1 other fault of any kind and 1
+// replay. The other worlds add features that these two lack, with bounds of their own.
 func Worlds() []World {
 	return []World{
 		{Name: callsAtLeastOnce, Attempts: 3, Budget: Budget{Crashes: 2, Faults: 1, Replays: 1}},

@@ -1,9 +1,9 @@
 -- Makes retention start over with the whole past, including days and deliveries from which earlier
--- runs kept some rows. Without the rows inserted below, retention would not reach the past. When
--- retention first sees a source beside known sources, it assumes that the source has no rows from
--- before the last run of the known sources. Retention treats the imported keys of a new source as
--- imported just now. Retention derives the age of versions from the oldest effect, and an earlier
--- run may have left no effects.
+-- runs kept some rows. Without the rows inserted below, retention would not reach the past.
+-- Retention assumes that a source that is new beside known sources has no rows from before the last
+-- run of the known sources. Retention treats the imported keys of a new source as imported just
+-- now. Retention derives the age of versions from the oldest effect, and an earlier run may have
+-- left no effects.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 

@@ -28,10 +28,10 @@ WHERE relnamespace = 'hooklatch'::regnamespace
     AND relname ~ '_[0-9]{8}(_thin)?$'
     AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD');
 
--- Creates a day: one skipped and one failed event, each with an effect and its rows, an imported
--- event, and one row of everything else that retention deletes. It creates no day while eight
--- exist: if no process were left to delete them, hundreds of partitions would slow everything
--- down.
+-- Creates a day with one skipped and one failed event, each of which has an effect and the effect's
+-- rows. The day also has an imported event, and one row of everything else that retention deletes.
+-- It creates no day while eight exist: if no process were left to delete them, hundreds of
+-- partitions would slow everything down.
 CREATE FUNCTION torture.make_past() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -33,8 +33,8 @@ const (
 // besides is the time between the takeover and the return of an old primary that was not killed.
 const besides = 3 * time.Second
 
-// Struck is called at the moment of a fault, with the fault's target, such as the name of a member,
-// and with its details, if any.
+// Struck is called at the moment of a fault. Its arguments are the fault's target, such as the name
+// of a member, and the fault's details, if any.
 type Struck func(target, detail string)
 
 // FailOver makes the primary fail, waits until a standby has taken over, and brings the old primary
@@ -108,9 +108,9 @@ func (c *Cluster) SwitchOver(ctx context.Context, struck Struck) error {
 	return errors.Join(err, c.AwaitWhole(ctx))
 }
 
-// FailBehind makes the primary fail while its standbys lag: it freezes the processes that send WAL
-// to them, calls the function work, and kills the primary. If the cluster is not synchronous, the
-// new primary lacks the transactions that the function committed.
+// FailBehind makes the primary fail while its standbys lag. It freezes the processes that send WAL
+// to the standbys, calls the function work, and kills the primary. If the cluster is not
+// synchronous, the new primary lacks the transactions that the function committed.
 func (c *Cluster) FailBehind(ctx context.Context, work func() error) error {
 	old, _, err := c.primary(ctx)
 	if err != nil {

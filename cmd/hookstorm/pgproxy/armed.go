@@ -75,8 +75,8 @@ func (a *Armed) Count() int {
 // Further ones are only counted.
 func (a *Armed) Fired() <-chan Firing { return a.fired }
 
-// Done returns a channel that is closed when the fault cannot fire again: it was disarmed, its time
-// has passed, or it fired the maximum number of times.
+// Done returns a channel that is closed when the fault cannot fire again. The fault was then
+// disarmed, its time has passed, or it fired the maximum number of times.
 func (a *Armed) Done() <-chan struct{} { return a.done }
 
 // end removes the fault. The caller holds the proxy's mutex.

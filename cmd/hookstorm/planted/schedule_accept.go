@@ -149,7 +149,7 @@ func twiceAtOnce(ctx context.Context, s *scene) error {
 
 // hangUpBesideNeighbour lets up to four pairs of senders share a transaction, and makes the first
 // sender of each pair hang up before the COMMIT. It ends as soon as an acknowledged event is not
-// stored. On a busy machine a pair may arrive too late to share a transaction, or the gateway may
+// stored. On a busy machine a pair may arrive too late to share a transaction. The gateway may also
 // notice the closed connection only after the COMMIT.
 func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	for round := range 4 {

@@ -55,8 +55,8 @@ func (c *Configuration) Deploy(d scenario.Deployment) error {
 }
 
 // Cut rewrites the file in place with only its first lines, like an editor or a copy that has not
-// finished. It keeps as many lines as the argument says, modulo the number of lines of the whole
-// file. Mend completes the file.
+// finished. The number of lines that it keeps is the parameter lines, modulo the number of lines of
+// the whole file. Mend completes the file.
 func (c *Configuration) Cut(lines int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// The gap around a fault begins with the last delivery accepted before the fault, and ends with the
+// The gap around a fault begins with the last delivery accepted before the fault. It ends with the
 // first delivery accepted after the fault has healed.
 func TestGapEndsWhenADeliveryIsAcceptedAgain(t *testing.T) {
 	t.Parallel()

@@ -254,8 +254,8 @@ func (w *world) load() (inFlight, acked int) {
 }
 
 // endTraffic stops all new traffic and the operator's random actions. It waits until all sent
-// events are acknowledged, except those of senders that never retry, until no destination is
-// paused, and until retention has deleted the past days.
+// events are acknowledged, except events of senders that never retry. It also waits until no
+// destination is paused, and until retention has deleted the past days.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
 	w.endListed()

@@ -13,8 +13,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Surface is the set of things on which users of a version rely: commands and their flags, fields
-// of JSON output, settings and their values, operations of the API, and metrics.
+// Surface is the set of things on which users of a version rely. It contains commands and their
+// flags, fields of JSON output, settings and their values, operations of the API, and metrics.
 type Surface map[string]bool
 
 // SurfaceOf reads the surface from the generated files of a source tree. Tests of that tree check

@@ -170,8 +170,8 @@ func problemsOfPod(pod core.PodSpec) error {
 	return nil
 }
 
-// secretKeys returns the names of the settings whose values are secret: the setting named value,
-// and each setting that may also be given as a file, except those named url.
+// secretKeys returns the names of the settings whose values are secret. These are the setting named
+// value, and each setting that may also be given as a file, except those named url.
 var secretKeys = sync.OnceValues(func() (map[string]bool, error) {
 	text, err := os.ReadFile("../../config.schema.json")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package contender serves the systems against which Hooklatch is measured. One is a server that
-// only verifies and answers. The other is the pattern that a good engineer would write first: one
-// transaction for each event, which inserts a dedup row and a River job.
+// only verifies and answers. The other is the pattern that a good engineer would write first. For
+// each event, one transaction inserts a dedup row and a River job.
 package contender
 
 import (

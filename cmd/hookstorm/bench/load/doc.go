@@ -1,3 +1,3 @@
-// Package load posts the events of a bench. It signs them as a provider does, sends them as
-// fast as they are accepted or at a constant rate, and measures the time of each.
+// Package load posts the events of a bench. It signs the events as a provider does, and measures
+// the time of each delivery. It sends them as fast as they are accepted, or at a constant rate.
 package load

@@ -64,9 +64,9 @@ func CPU(pid int) time.Duration {
 	return ticks(fields[fieldUser : fieldSystem+1])
 }
 
-// Server returns the CPU time that a Postgres server has used so far, including its running and
-// exited child processes, or 0 if it is unknown. The parameter except lists processes to exclude,
-// such as a bench's own backends.
+// Server returns the CPU time that a Postgres server has used so far, or 0 if it is unknown. The
+// time includes the server's running and exited child processes. The parameter except lists
+// processes to exclude, such as a bench's own backends.
 func Server(postmaster int, except ...int) time.Duration {
 	own := statOf(postmaster)
 	if own == nil {

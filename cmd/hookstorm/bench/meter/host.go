@@ -12,9 +12,9 @@ type CPUTime struct {
 	stolen time.Duration // the processors were ready, but the host ran other guests
 }
 
-// Layout of the first line of /proc/stat according to proc(5): the number of fields to add up, and
-// the index of the time that the host gave to other guests. The remaining fields are guest times,
-// which earlier fields already include.
+// Layout of the first line of /proc/stat according to proc(5). The constants are the number of
+// fields to add up, and the index of the time that the host gave to other guests. The remaining
+// fields are guest times, which earlier fields already include.
 const (
 	fieldsOfCPU = 8
 	fieldStolen = 7
