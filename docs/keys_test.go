@@ -16,10 +16,10 @@ import (
 type node struct {
 	Ref        string          `json:"$ref"`
 	Properties map[string]node `json:"properties"`
-	Additional json.RawMessage `json:"additionalProperties"` //nolint:tagliatelle // JSON Schema spells it so: false, or the schema of named entries
+	Additional json.RawMessage `json:"additionalProperties"` //nolint:tagliatelle // JSON Schema chose the name; the value is false, or the schema of named entries
 	Items      *node           `json:"items"`
-	AnyOf      []node          `json:"anyOf"` //nolint:tagliatelle // JSON Schema spells it so
-	OneOf      []node          `json:"oneOf"` //nolint:tagliatelle // JSON Schema spells it so
+	AnyOf      []node          `json:"anyOf"` //nolint:tagliatelle // JSON Schema chose the name
+	OneOf      []node          `json:"oneOf"` //nolint:tagliatelle // JSON Schema chose the name
 	Defs       map[string]node `json:"$defs"`
 }
 

@@ -33,7 +33,7 @@ const inNamespace = "HOOKLATCH_TEST_IN_NAMESPACE"
 // It has no telemetry and does not check for newer versions. The test runs in a network with
 // nothing but the loopback interface, to which all routes lead, and reads every packet there.
 func TestNoPacketLeavesTheMachine(t *testing.T) {
-	t.Parallel() // in the namespace it runs alone
+	t.Parallel() // in the namespace, the test runs alone
 	if os.Getenv(inNamespace) == "" {
 		runInNamespace(t)
 		return

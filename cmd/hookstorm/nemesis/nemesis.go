@@ -107,7 +107,7 @@ func (n *Nemesis) Stop() error {
 	return errors.Join(n.failed...)
 }
 
-// run deals the faults of one lane.
+// run deals the faults of one lane until ctx is done.
 func (n *Nemesis) run(ctx context.Context, lane *deck) {
 	for {
 		// The pause is between half and one and a half times the mean, so that faults of

@@ -101,7 +101,7 @@ func (c *Cluster) awaitPrimary(ctx context.Context, not string) (*member, error)
 }
 
 // AwaitWhole waits until the cluster has a primary, two standbys that follow it and, if it is
-// synchronous, a synchronous standby.
+// synchronous, a synchronous standby. It returns an error if that takes longer than startTimeout.
 func (c *Cluster) AwaitWhole(ctx context.Context) error {
 	_, err := await(ctx, "a primary and two standbys", func(ctx context.Context) (*member, error) {
 		primary, standbys, err := c.primary(ctx)

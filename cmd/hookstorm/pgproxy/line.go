@@ -99,7 +99,8 @@ func (p *Proxy) pace(c *conn, size int) (int, time.Duration) {
 	return min(size, armed.fault.Bytes), armed.fault.Delay
 }
 
-// find returns the first fault of these kinds that affects a connection. The caller holds p.mu.
+// find returns the first fault of these kinds that affects a connection, or nil. The caller holds
+// p.mu.
 func (p *Proxy) find(c *conn, kinds ...Kind) *Armed {
 	for _, armed := range p.armed {
 		for _, kind := range kinds {

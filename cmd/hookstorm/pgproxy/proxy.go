@@ -108,7 +108,8 @@ func (p *Proxy) listen(name string) (*Listener, error) {
 // Address returns the address for clients, host:port.
 func (l *Listener) Address() string { return l.net.Addr().String() }
 
-// URL returns a server's URL with the listener's address instead of the server's.
+// URL returns a server's URL with the listener's address instead of the server's, and with
+// sslmode=disable.
 func (l *Listener) URL(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {

@@ -372,6 +372,7 @@ func (s *scene) vouched(ctx context.Context, by *process, hits *sync.WaitGroup) 
 }
 
 // says returns a step that delivers an event with a text to the source that deduplicates by body.
+// The step fails if the gateway does not acknowledge the event.
 func says(id, text string, attempt int) step {
 	return func(ctx context.Context, s *scene) error {
 		e, err := s.event("repeats", id)

@@ -140,7 +140,8 @@ func wait(d time.Duration) step {
 }
 
 // quiet waits until no job is left, even if some work is unfinished. The reconciler would insert
-// the missing jobs, but it runs only after a minute, which is too late.
+// the missing jobs, but it runs only after a minute, which is too late. After quietTimeout, quiet
+// returns nil, and the checker reports the remaining work.
 func (s *scene) quiet(ctx context.Context) error {
 	s.Phase(history.PhaseQuiet)
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)

@@ -70,7 +70,7 @@ func New(opts Options) (*Program, error) {
 func (p *Program) Name() string { return p.opts.Name }
 
 // Start starts a process. The variables in moreEnv are for this process only, and override the
-// environment of the options. Start returns an error while a process is running.
+// environment of the options. Start returns an error if a process is running, or if ctx is done.
 func (p *Program) Start(ctx context.Context, moreEnv ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

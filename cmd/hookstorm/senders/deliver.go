@@ -65,7 +65,7 @@ func (d *delivery) text() string {
 	return string(d.manner)
 }
 
-// mark sets the headers with which a provider marks a retry.
+// mark sets the headers with which Slack marks a retry. The other providers of a run mark none.
 func (s *source) mark(header http.Header, attempt int, last post.Outcome) {
 	if s.Provider != "slack" || attempt == 1 {
 		return

@@ -32,7 +32,8 @@ func (s *Senders) pace(ctx context.Context) {
 	}
 }
 
-// begin starts one random send: a new event, a past event or a forgery.
+// begin starts one random send: a new event, a past event or a forgery. It starts nothing if the
+// send needs a past event and none fits, or if a new event would exceed Options.MaxOpen.
 func (s *Senders) begin() {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
@@ -108,7 +109,9 @@ func (s *Senders) Poison(ctx context.Context, n int) {
 	first.Wait()
 }
 
-// together sends an event n times simultaneously. Then the event is pursued like any other.
+// together sends an event n times simultaneously, and returns when these deliveries have ended or
+// ctx is done. Then the event is pursued like any other. While Stop waits for open events, together
+// sends nothing.
 func (s *Senders) together(ctx context.Context, e *event, n int, dice *rand.Rand) {
 	if s.healing.Load() {
 		return // Stop waits only for started sends

@@ -45,7 +45,8 @@ type target struct {
 	base *url.URL
 }
 
-// New creates senders. It returns an error if a source or a gateway is invalid.
+// New creates senders. It returns an error if a source or a gateway is invalid, or if there is no
+// gateway.
 func New(o Options) (*Senders, error) {
 	if len(o.Gateways) == 0 {
 		return nil, errors.New("senders need a gateway to send to")

@@ -133,7 +133,7 @@ func (w *world) useServer() error {
 const mark = "made by hookstorm torture, which drops it"
 
 // createDatabase creates a database for this run alone, and marks it. It touches nothing else on
-// the caller's server.
+// the caller's server, and drops the database there when the stage stops.
 func (w *world) createDatabase(ctx context.Context) error {
 	maintenance := "postgres"
 	if w.database.server != nil && len(w.database.server.Path) > 1 {

@@ -36,8 +36,8 @@ func (w *world) sessionFaults() []nemesis.Fault {
 	return faults
 }
 
-// strike injects a fault of another session and ends it after a while. It does nothing while the
-// server is unavailable.
+// strike injects a fault of another session and ends it after a while. If the fault does not
+// strike, for example because the server is unavailable, strike returns nil.
 func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand, struck func(target, detail string)) error {
 	striking, cancel := context.WithTimeout(ctx, strikeTimeout)
 	defer cancel()

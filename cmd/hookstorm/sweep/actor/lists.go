@@ -29,9 +29,9 @@ const (
 	rests = 30 * time.Second
 )
 
-// readLists makes passes over the lists of all sources until ctx is done. It makes the due
-// passes, and an operator's passes, which overtake the current pass. It ignores errors, because
-// this process expects them.
+// readLists makes passes over the lists of all sources until ctx is done. It makes the due passes,
+// and an operator's passes, which overtake the current pass. It ignores errors of the passes,
+// because this process expects them.
 func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
 	if err != nil {

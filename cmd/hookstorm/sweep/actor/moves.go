@@ -10,8 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// moveSources moves a source between two cells until ctx is done. It ignores errors, because this
-// process expects them. At the end, the sweep checks that no event was lost or doubled.
+// moveSources moves a source between two cells until ctx is done. It ignores errors of the moves,
+// because this process expects them. At the end, the sweep checks that no event was lost or
+// doubled.
 func moveSources(ctx context.Context, pool *pgxpool.Pool) error {
 	both, err := cells.New(pool)
 	if err != nil {

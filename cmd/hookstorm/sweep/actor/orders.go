@@ -201,7 +201,8 @@ func (a *actor) erase(ctx context.Context, _ int) error {
 	})
 }
 
-// retire registers a destination, enqueues an effect for it, and retires the destination.
+// retire registers a destination, enqueues an effect for it, requests a probe, and retires the
+// destination.
 func (a *actor) retire(ctx context.Context, _ int) error {
 	name := gone + uuid.NewString()[:8]
 	err := a.box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: name, Kind: "http", Queue: "dst_gone"}})
