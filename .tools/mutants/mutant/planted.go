@@ -32,7 +32,7 @@ func (f folder) readHonest(file string) ([]byte, error) {
 }
 
 // Planted returns the contents of files, by path below root, with which one build contains all
-// mistakes. Each process chooses one of them by Environment.
+// mistakes. Each process chooses one of them by Environment. Without mistakes, Planted returns nil.
 //
 // Mistakes in Go files are made one after another and must mark with {{planted}} where they
 // depend on the choice. Mistakes in statements replace the statements when they are read.

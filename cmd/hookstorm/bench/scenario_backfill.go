@@ -69,8 +69,8 @@ func (s *scene) commandCosts(section, who string, n int, used time.Duration) {
 	}
 }
 
-// steady measures single lifecycles at a steady rate. At the same time, it calls the function
-// meanwhile, which makes n more events reach the receiver.
+// steady measures single lifecycles at a steady rate until the function meanwhile returns. That
+// function makes n more events reach the receiver.
 func (s *scene) steady(ctx context.Context, client *load.Client, section, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
 	b := s.bench
 	before, err := s.account(ctx)

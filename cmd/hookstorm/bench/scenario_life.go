@@ -80,7 +80,7 @@ func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error 
 }
 
 // allDone waits until the receiver has n effects and the scene is quiet. It returns the time at
-// which the last effect was done.
+// which the last effect was done, and an error unless exactly n effects were done since began.
 func (s *scene) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
 	if err := s.bench.receiver.await(ctx, n); err != nil {
 		return last, err

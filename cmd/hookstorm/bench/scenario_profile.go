@@ -156,9 +156,9 @@ var (
 	begins = regexp.MustCompile(`WITH (?:RECURSIVE )?(\w+)`)
 )
 
-// kindOf describes a statement by the tables that it writes, or, if it writes none, by the first
-// table that it reads. It adds the name of the first common table expression, which distinguishes
-// River's statements.
+// kindOf describes a statement by the tables that it writes. If it writes none, kindOf uses the
+// first table that it reads, or else its first word. It adds the name of the first common table
+// expression, which distinguishes River's statements.
 func kindOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var said []string

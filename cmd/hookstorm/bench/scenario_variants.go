@@ -60,8 +60,8 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 }
 
 // collectionTurn measures how much statistics add to the cost of accepting an event. This tree
-// takes turns with a commit that does not yet collect statistics. A turn is long enough for the
-// gateways to write their counts and statistics several times.
+// takes turns with Options.Previous, a commit that does not yet collect statistics. A turn is long
+// enough for the gateways to write their counts and statistics several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit without statistics")

@@ -90,8 +90,8 @@ func (p *postgres) size(ctx context.Context, database string) (n int64, err erro
 	return n, nil
 }
 
-// hasRoom returns an error if the server's disk has fewer than need bytes free, because a full disk
-// would also stop other programs.
+// hasRoom returns an error if the server's disk is known to have fewer than need bytes free,
+// because a full disk would also stop other programs.
 func (p *postgres) hasRoom(ctx context.Context, need int64) error {
 	var dir string
 	if err := p.conn.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil {

@@ -23,8 +23,8 @@ type Options struct {
 	MaxAttempts int
 }
 
-// Check judges a history. If it finds a violation, it reads the file again to collect the
-// stories.
+// Check judges a history. If it finds a violation, it reads the file again to collect the stories.
+// It returns an error if the history is invalid or incomplete.
 func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 	leaks := &leakFinder{in: file}
 	facts, totals, err := gather(history.Read(leaks))

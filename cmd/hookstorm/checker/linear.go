@@ -62,7 +62,8 @@ var cell = porcupine.Model{
 // linear checks that a single moment of acceptance explains an event's stored state and every
 // response about the event. An operation of unknown outcome may have taken effect at any time after
 // it began, or never. The model therefore lets such an operation end after the snapshot. Events
-// that other rules reported are not reported again.
+// that other rules reported are not reported again. Imported and fetched events, and sources that
+// deduplicate by content, are not checked.
 func (j *judge) linear() {
 	reported := make(map[string]bool)
 	for _, v := range j.violations {

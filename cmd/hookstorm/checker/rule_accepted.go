@@ -6,7 +6,7 @@ import "slices"
 // with a body that was sent. If the source deduplicates by content, an event with the same body and
 // another id suffices. If the delivery was answered accepted, at least one of its events is stored
 // with the delivery's body. Every event in a sender's list is stored, whatever responses its
-// deliveries got.
+// deliveries got. An imported event has no stored delivery.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
 		if d.listed && !d.acknowledged() && d.events[0].row == nil {

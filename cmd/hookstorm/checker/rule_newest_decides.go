@@ -31,7 +31,7 @@ func (d *deployment) wants(eventType string) []identity.Scope {
 
 // newestDecides checks that the newest configuration plans an event, whichever process dispatches
 // it. The event's effects of the changing route match a single configuration that may have been the
-// newest at dispatch.
+// newest at dispatch. Replayed events are not checked.
 func (j *judge) newestDecides() {
 	if len(j.deployments) == 0 {
 		return

@@ -21,8 +21,8 @@ func Read(path string) (*Report, error) {
 }
 
 // Merge adds the sections that other runs measured. It returns an error if a run measured another
-// commit, ran on another machine, or has a section that r already has. Each section and its ratios
-// therefore come from a single run.
+// commit, ran on another machine, has a section that r already has, or has no command. Each section
+// and its ratios therefore come from a single run.
 func (r *Report) Merge(others ...*Report) error {
 	for _, other := range others {
 		if other.Commit != r.Commit || other.Machine != r.Machine {

@@ -123,7 +123,8 @@ func (in *intake) store(ctx context.Context, source, id, kind string, body []byt
 	})
 }
 
-// pause pauses the deliveries, and responds once this process no longer starts deliveries.
+// pause pauses the deliveries, and responds once this process no longer starts deliveries. If that
+// takes longer than stopTimeout, it responds with 500.
 func (in *intake) pause(w http.ResponseWriter, r *http.Request) {
 	paused, cancel := in.jobs.Subscribe(river.EventKindQueuePaused)
 	defer cancel()
