@@ -1,5 +1,6 @@
-// Package history records a run of hookstorm in a file. It writes one JSON object per line, for the
-// beginning and for the end of every operation. Any program can read the file and check the run.
+// Package history records a run of hookstorm in a file. It writes one JSON object per line: for the
+// beginning and the end of every operation, for every note, and for every row of the final
+// snapshot. Any program can read the file and check the run.
 package history
 
 import "encoding/json"
