@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxExposure is the highest exposure of the service that systemd-analyze may find, on a scale from
-// 0 to 100.
+// maxExposure is the highest exposure level, from 0 to 100, that systemd-analyze may report for the
+// service.
 const maxExposure = "20"
 
 // The units are sound without changes, and with each addition that docs/systemd.md shows.

@@ -124,7 +124,8 @@ var installations = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^bash \.ci/release `):         "debootstrap debian-archive-keyring lintian ruby systemd-container",
 }
 
-// missingPrograms returns the commands of a job that run before the installation of what they need.
+// missingPrograms reports each step of a job that runs a command before the programs that the command
+// needs are installed.
 func missingPrograms(job workflowJob) (found []string) {
 	installed := ""
 	for _, step := range job.Steps {

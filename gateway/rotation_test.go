@@ -145,7 +145,8 @@ func TestNoSecretOfTheMoment(t *testing.T) {
 	requireRetryAfter(t, got)
 	require.Contains(t, b.logs.String(), `"reason":"no_valid_secret"`)
 
-	// A bulk run counts such a quarantined delivery as refused, and continues with the next one.
+	// A bulk run counts a quarantined delivery as refused if its source has no valid secret, and
+	// continues with the next one.
 	_, err := b.gateway.AcceptAgain(t.Context(), &quarantine.Delivery{
 		Source: "orders", RejectedAt: testNow, Method: http.MethodPost, Target: "/webhooks/orders", Body: []byte(`{"id":"a"}`),
 	})

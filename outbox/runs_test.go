@@ -100,7 +100,8 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Equal(t, []runs.Run{run}, listed)
 }
 
-// A preview returns its counts when its time is over, and the next call continues from there.
+// A preview returns its counts when it reaches its time limit. The next call continues from the same
+// place.
 func TestAPreviewCountsInBites(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

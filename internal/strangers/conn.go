@@ -133,8 +133,8 @@ func Handled(ctx context.Context) {
 	}
 }
 
-// Track implements http.Server.ConnState. It records whether a connection waits for its next
-// request, for ConnectionOptions.IdleTimeout and Refused.
+// Track implements http.Server.ConnState. It records whether a connection is waiting for
+// its next request. ConnectionOptions.IdleTimeout and Refused depend on the record.
 func Track(conn net.Conn, state http.ConnState) {
 	c := of(conn)
 	if c == nil {

@@ -101,7 +101,7 @@ func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the last hours: %w", err)
+		return nil, fmt.Errorf("read the hourly counts: %w", err)
 	}
 	return series, nil
 }
@@ -112,7 +112,7 @@ func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What
 func (r *Reader) UsualShare(ctx context.Context, kind Kind, part What, whole ...What) (*float64, error) {
 	var share *float64
 	if err := r.sql.UsualHour.With(usualHour{Kind: kind, Part: part, Whole: whole}).QueryRow(ctx, r.counts).Scan(&share); err != nil {
-		return nil, fmt.Errorf("read the usual share: %w", err)
+		return nil, fmt.Errorf("read the usual ratio of counts: %w", err)
 	}
 	return share, nil
 }

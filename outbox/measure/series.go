@@ -126,7 +126,7 @@ func (r *Reader) Series(ctx context.Context, of Of, span Span) (*Series, error) 
 		return nil, fmt.Errorf("read the timeline: %w", err)
 	}
 	if err := r.counted(ctx, s, of, span); err != nil {
-		return nil, fmt.Errorf("read the numbers over time: %w", err)
+		return nil, fmt.Errorf("read the counts per period: %w", err)
 	}
 	return s, nil
 }

@@ -215,8 +215,8 @@ func (k *Keeper) work() {
 	}
 }
 
-// renewAllowances renews the allowance of each half that is at least half empty, because operators
-// retried or dropped its deliveries, or because its deliveries expired.
+// renewAllowances renews the allowance of each half that is at least half empty. A half empties when
+// operators retry or drop its deliveries, or when the deliveries expire.
 func (k *Keeper) renewAllowances(left []content) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -187,14 +187,14 @@ func TestOneThingIsCountedInTheSingular(t *testing.T) {
 		1: {
 			"app is behind: 1 effect waiting, the oldest due for 5 min", "stripe: 1 event waiting to be dispatched, the oldest for 5 min", "crm is down: 1 effect waiting",
 			"deliveries can be stored for only 1 more day", "github: 1 event skipped in the last hour because no route matched; in the day before, 2 had a route and 0 were skipped",
-			"1 attempt to app was abandoned in the last 10 minutes: the call did not return within its timeout plus 5 seconds",
+			"1 attempt at app was abandoned in the last 10 minutes: the call did not return within its timeout plus 5 seconds",
 			"1 effect to crm is parked: retry or cancel", "1 event of stripe is held as a suspected replay",
 			"1 event of github was not delivered by a webhook but is in the provider's list",
 		},
 		2: {
 			"app is behind: 2 effects waiting, the oldest due for 5 min", "stripe: 2 events waiting to be dispatched, the oldest for 5 min", "crm is down: 2 effects waiting",
 			"deliveries can be stored for only 2 more days", "github: 2 events skipped in the last hour because no route matched; in the day before, 2 had a route and 0 were skipped",
-			"2 attempts to app were abandoned in the last 10 minutes: the call did not return within its timeout plus 5 seconds",
+			"2 attempts at app were abandoned in the last 10 minutes: the call did not return within its timeout plus 5 seconds",
 			"2 effects to crm are parked: retry or cancel", "2 events of stripe are held as suspected replays",
 			"2 events of github were not delivered by a webhook but are in the provider's list",
 		},

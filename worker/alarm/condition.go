@@ -119,9 +119,9 @@ func attemptsAbandoned(f Facts) []Alert {
 		if n == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%d attempts to %s were", n, name)
+		text := fmt.Sprintf("%d attempts at %s were", n, name)
 		if n == 1 {
-			text = fmt.Sprintf("1 attempt to %s was", name)
+			text = fmt.Sprintf("1 attempt at %s was", name)
 		}
 		found = append(found, Alert{
 			Subject: name, Count: n,

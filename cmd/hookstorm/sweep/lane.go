@@ -87,7 +87,7 @@ func (l *lane) start(ctx context.Context, leg leg) error {
 		rules = append(rules, own)
 	}
 	if l.always != "" {
-		rules = append(rules, l.always) // the first rule of a passage counts
+		rules = append(rules, l.always) // last: of several rules for one passage, the first applies
 	}
 	if l.line != nil {
 		if err := l.line.arm(leg); err != nil {

@@ -41,7 +41,7 @@ func (c *cli) newAlertsList() *cobra.Command {
 		Long: `List the alerts that were firing when a worker last checked, and how often each was sent
 to the destinations in alerts.to. Mutes are listed too. Workers check every 15 seconds if
 alerts.to or alerts.heartbeat is set. If neither is set, use hooklatch status, which
-makes the checks itself.`,
+runs the checks itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAlerts(cmd, func(book *alarm.Book) error {

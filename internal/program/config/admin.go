@@ -28,8 +28,8 @@ type Admin struct {
 	// address.
 	Token secret.Value `yaml:"token,omitempty"`
 	// Additional tokens for the console, the API and the metrics, each with a name and a role. They
-	// are for machines, and for users who should not know the setting token, which allows
-	// everything.
+	// are for machines, and for users who should not know the token in admin.token, which
+	// allows everything.
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
 	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`

@@ -20,8 +20,8 @@ import (
 
 // Sight defines the roles that see payloads and the requests made from them.
 type Sight struct {
-	// Payloads is the role that sees payloads, headers and receivers' responses. Defaults to
-	// Viewer.
+	// Payloads is the lowest role that sees payloads, headers and receivers' responses. Defaults
+	// to Viewer.
 	Payloads signin.Role
 	// Mask lists, by source, JSON pointers to values that only admins see.
 	Mask map[string][]string

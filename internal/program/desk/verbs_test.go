@@ -48,7 +48,8 @@ func TestEveryVerbIsWhole(t *testing.T) {
 	require.Empty(t, desk.SaidOf("explode"))
 }
 
-// Every bulk run action is a verb with the same name, on the kind of thing that the run selects.
+// Every action of a bulk run has a verb. The verb applies to the kind of object that the run selects,
+// and its name is the one in the run's description.
 func TestEveryActionOfARunIsAVerb(t *testing.T) {
 	t.Parallel()
 	for _, action := range runs.Actions() {

@@ -20,7 +20,7 @@ func Locks(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 	if pool.Config().MaxConns < 2 {
 		return Finding{Level: OK, Check: CheckLocks, Message: "advisory locks were not checked: the pool has one connection"}, nil
 	}
-	key := rand.Int64() //nolint:gosec // the key must only differ from the keys of other processes
+	key := rand.Int64() //nolint:gosec // the key only needs to differ from the keys of other processes
 	first, err := pool.Begin(ctx)
 	if err != nil {
 		return Finding{}, fmt.Errorf("reach the database: %w", err)

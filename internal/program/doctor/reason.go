@@ -14,7 +14,7 @@ var meanings = map[string]string{
 	"replayed_with_other_content": "the signature was already used with another body: the delivery is forged",
 	"unknown_source":              "no source in the configuration has this path",
 	"unreadable_body":             "signed, but not in the sender's format",
-	"no_usable_event":             "signed, but without an id: check event_id of the source",
+	"no_usable_event":             "signed, but without a usable event id: check event_id of the source, if its provider has this setting",
 	"test_event":                  "a test event of the sender, but the source is set to livemode: true",
 	"too_large":                   "raise max_body of the source",
 	"overload":                    "too many concurrent requests: add a gateway",

@@ -110,13 +110,13 @@ func (w *waiting) configurations() {
 		switch {
 		case len(older) == 0:
 		case worked:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; these processes have an older configuration and leave the events to it: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s, and workers with its routes dispatch the events of its sources; these processes have an older configuration and do not dispatch those events: %s",
 				newest.id, w.since(newest.since), strings.Join(older, ", ")),
 				"reload or stop the processes with an older configuration; if several configurations are meant to run, give each its own sources")
 		default:
 			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; %s after the last such worker was seen, workers dispatch with their older routes: %s",
 				newest.id, w.since(newest.since), fleet.GatewayPatience, strings.Join(older, ", ")),
-				"reload the workers, or start them with the same file")
+				"reload the workers, or start them with the gateway's configuration file")
 		}
 		return
 	}

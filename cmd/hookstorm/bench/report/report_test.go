@@ -60,7 +60,7 @@ func TestTheReportHasSpreadGoalAndGap(t *testing.T) {
 	} {
 		require.Contains(t, page.String(), want)
 	}
-	require.Contains(t, page.String(), "Postgres 15.1, one for each: fsync on.")
+	require.Contains(t, page.String(), "Postgres 15.1, a separate server for each system. Settings: fsync on.")
 }
 
 // A median that meets the goal proves little if the goal lies within the spread.

@@ -35,7 +35,7 @@ func (r *Report) heading(page *strings.Builder) {
 		for _, s := range r.Settings {
 			settings = append(settings, s.Name+" "+s.Value)
 		}
-		fmt.Fprintf(page, "Postgres %s, one for each: %s.\n", r.Postgres, strings.Join(settings, ", "))
+		fmt.Fprintf(page, "Postgres %s, a separate server for each system. Settings: %s.\n", r.Postgres, strings.Join(settings, ", "))
 	}
 	if r.Previous != "" {
 		fmt.Fprintf(page, "Previous commit: %s.\n", r.Previous)

@@ -58,7 +58,7 @@ func X(provider.Options) (*provider.Provider, error) {
 				"X checks the URL again about every hour, with GET and crc_token. A wrong response stops the webhook immediately. While " +
 					"secrets are rotated, Hooklatch answers with the first secret of the source.",
 				"The URL may not contain a port.",
-				"Hooklatch signs its response to a check with the key that also signs events. It answers only tokens that cannot be an event, so that an attacker cannot get an event signed.",
+				"Hooklatch signs its response to a check with the key that also signs events. It signs a token only if the token cannot be an event, so that an attacker cannot get an event signed.",
 				"Unconfirmed: X retries a delivery within a day. The types of lists other than posts, likes and messages are also " +
 					"unconfirmed. Events can be replayed on request for five days.",
 			},
