@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// A gateway recognizes a duplicate without querying the database. It queries again after the
+// A gateway recognises a duplicate without querying the database. It queries again after the
 // database has moved to another server or has been restarted, because acknowledged events may have
 // been lost. The test deletes a row to simulate such a loss.
 func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {

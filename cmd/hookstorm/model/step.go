@@ -137,7 +137,7 @@ func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, ch
 }
 
 // transaction adds the ways in which a transaction can end. A process that gets no response repeats
-// the transaction, so the function run must recognize the rows of an earlier try. The function
+// the transaction, so the function run must recognise the rows of an earlier try. The function
 // heard is the process's reaction to the response.
 func (m *machine) transaction(s *State, actor Actor, name, does string, run, heard func(*State)) {
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})

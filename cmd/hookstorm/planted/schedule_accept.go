@@ -297,7 +297,7 @@ func knownElsewhere(other string) step {
 			}
 			// The command sends these deliveries, because the history covers only one database.
 			// It sends each event several times, because the gateway also shares the duplicates
-			// that it recognizes.
+			// that it recognises.
 			if err := command(other, "send", "stripe", "--id", e.id, "--times", "5")(ctx, s); err != nil {
 				return err
 			}

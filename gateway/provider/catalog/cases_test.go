@@ -161,7 +161,7 @@ func (want outcome) requireRefusal(t *testing.T, err error) {
 	require.Equal(t, want.unreadable, unusable.Unreadable)
 }
 
-// signatureHeader returns the header into which Sign puts the signature. It recognizes the
+// signatureHeader returns the header into which Sign puts the signature. It recognises the
 // header by its name, and returns "" if it finds none.
 func signatureHeader(t testing.TB, p *provider.Provider, r *provider.Request, key secret.Value) string {
 	t.Helper()
