@@ -94,6 +94,7 @@ func TestEventsAreFound(t *testing.T) {
 		"hooklatch events list --since 36h --when &#39;body.customer == &#34;it&#39;\\&#39;&#39;s&#34;&#39;", "the same on the command line")
 }
 
+// A filter that cannot be read finds nothing and is no command.
 func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -106,10 +107,15 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		"/effects?state=lost":  "allowed are pending, started",
 		"/effects?event=evt_1": "SOURCE/EVENT_ID",
 		"/events?before=hl_1":  "start with the newest",
+		"/live?state=lost":     "allowed are received, dispatched",
+		"/audit?from=never":    "allowed are a time such as",
 	} {
 		got := b.get(path)
 		require.Equal(t, http.StatusBadRequest, got.Code, path)
 		require.Contains(t, got.Body.String(), want, path)
+		for _, never := range []string{"Nothing matches", "End of the list", "No event", "No effects", "No operator action", "On the command line"} {
+			require.NotContains(t, got.Body.String(), never, path)
+		}
 		wellMade(t, path, got.Body.String())
 	}
 }

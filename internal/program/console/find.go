@@ -24,7 +24,7 @@ const inPayloads = "payloads"
 
 func findFields(r *request) []field {
 	return []field{
-		{Field: find.Field{Name: "q", Label: "Id, key, name, URL or any text"}},
+		{Field: find.Field{Name: "q", Label: "ID, key, name, URL or any text"}},
 		{Field: find.Field{Name: "source", Label: "Source"}, Options: orEmpty(r.sourceNames())},
 	}
 }

@@ -164,7 +164,7 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	_, err := b.box.Runs().Verifying(b.refused.verify).Work(t.Context(), 1, time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)
 	page = b.page(t, "/runs/1")
-	for _, want := range []string{"retry refused deliveries: source stripe", "3 so far of 3", "2: wrong_signature", `"/quarantine?source=stripe"`} {
+	for _, want := range []string{"retry refused deliveries: source stripe", "3 of 3", "2: wrong_signature", `"/quarantine?source=stripe"`} {
 		require.Contains(t, page, want)
 	}
 	wellMade(t, "/runs/1", page)

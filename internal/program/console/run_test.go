@@ -84,7 +84,7 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, runs.Done, run.State)
 	page = b.page(t, "/runs/1")
-	require.Contains(t, page, "<dd>2 so far of 2")
+	require.Contains(t, page, "<dd>2 of 2</dd>", "a run that has ended selects no more")
 	require.NotContains(t, page, "data-live", "the run does not change any more")
 	for _, key := range keys {
 		require.Equal(t, ledger.EffectPending, b.effect(t, key).State)

@@ -69,7 +69,7 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 
 	// In a field, keys type letters until the field loses the focus.
 	b.press(t, "/")
-	b.focused(t, "Id, key, name, URL or any text")
+	b.focused(t, "ID, key, name, URL or any text")
 	b.press(t, "ge/?")
 	require.Equal(t, "ge/?", eval[string](t, b, "document.activeElement.value"))
 	b.press(t, kb.Escape)

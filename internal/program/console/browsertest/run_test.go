@@ -68,7 +68,7 @@ func TestManyAreRetriedAndWatched(t *testing.T) {
 	b.at(t, "/runs/1?done=resume")
 	b.tabTo(t, "Overview", "") // updates do not change the focused element
 	b.until(t, runState+` === "done"`)
-	b.has(t, "6 so far of 6")
+	b.has(t, "6 of 6")
 	require.Eventually(t, func() bool { return s.mail.taken.Load() == 6 }, patience, tick)
 	orders, err := s.ledger.OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)

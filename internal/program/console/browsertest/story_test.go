@@ -172,7 +172,7 @@ func TestAMailAddressLeadsToTheMailThatWasRefused(t *testing.T) {
 			b.withoutScripts(t)
 		}
 		b.reload(t)
-		b.tabTo(t, "Id, key, name, URL or any text", "")
+		b.tabTo(t, "ID, key, name, URL or any text", "")
 		b.press(t, "cus_42@example.com"+kb.Enter)
 		b.until(t, `location.pathname === "/find" && document.body.innerText.includes("End of the list.")`) // the search continues automatically
 		b.tabTo(t, "evt_theirs", "")
