@@ -32,6 +32,7 @@ type taker struct {
 
 	mu     sync.Mutex
 	ids    []string
+	signed []string // signature of each request
 	wrong  []error
 	refuse int           // number of requests to refuse with 503
 	hold   chan struct{} // responses wait until it is closed; nil if they do not wait
@@ -60,6 +61,7 @@ func newTaker(t *testing.T) *taker {
 			taken.wrong = append(taken.wrong, fmt.Errorf("a body has %d bytes", len(body)))
 		}
 		taken.ids = append(taken.ids, event.ID)
+		taken.signed = append(taken.signed, r.Header.Get("Stripe-Signature"))
 		refused := taken.refuse > 0
 		taken.refuse--
 		hold := taken.hold
@@ -146,6 +148,27 @@ func TestARefusedEventIsSentAgain(t *testing.T) {
 	require.Equal(t, 3, run.Repeated)
 	require.Len(t, s.came(t), 5)
 	require.Equal(t, 2, s.different(t))
+}
+
+// An event that is refused for minutes must not be refused because of its old signature.
+func TestARepeatedEventIsSignedAgain(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	s.refuse = 1 << 30
+	client := s.dial(t, load.Options{Connections: 1})
+	ended := make(chan error, 1)
+	go func() { _, _, err := client.One(t.Context()); ended <- err }()
+	signatures := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(slices.Compact(slices.Clone(s.signed)))
+	}
+	require.Eventually(t, func() bool { return signatures() > 1 }, 2*time.Minute, time.Millisecond)
+	require.Equal(t, 1, s.different(t))
+	s.mu.Lock()
+	s.refuse = 0
+	s.mu.Unlock()
+	require.NoError(t, <-ended)
 }
 
 // The error also contains the last refusal, because a time limit alone does not show what the
