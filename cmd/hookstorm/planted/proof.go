@@ -18,6 +18,9 @@ import (
 type Proof struct {
 	Cases []Case
 	Times int // runs of each case with its bug; without the bug, each case runs once
+	// Tries is the maximum number of runs until the checker must have found the bug. A busy machine
+	// may delay a schedule so much that a run shows nothing. Defaults to 1.
+	Tries int
 	// AtOnce is the maximum number of simultaneous runs. Runs mostly wait, and need little CPU.
 	AtOnce int
 }
@@ -32,7 +35,8 @@ type Row struct {
 	Faults  []error
 }
 
-// Prove runs the schedules. In each run with the bug, one of the case's rules must report it.
+// Prove runs the schedules. In each run with the bug, or in the last of its tries, one of the case's
+// rules must report it.
 // Without the bug, the checker must report nothing. The error names the bugs whose cases fail.
 // Prove returns the rows even then.
 func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
@@ -43,10 +47,16 @@ func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	run := func(row *Row, bug bugs.Bug) {
 		slots <- struct{}{}
 		defer func() { <-slots }()
-		found, err := h.Run(ctx, row.Case, bug)
-		mu.Lock()
-		defer mu.Unlock()
-		row.add(found, bug, err)
+		for left := max(p.Tries, 1) - 1; ; left-- {
+			found, err := h.Run(ctx, row.Case, bug)
+			again := err == nil && bug != "" && found.Message() == "" && left > 0
+			mu.Lock()
+			row.add(found, bug, err, again)
+			mu.Unlock()
+			if !again {
+				return
+			}
+		}
 	}
 	for i, c := range p.Cases {
 		rows[i].Case = c
@@ -69,7 +79,8 @@ func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	return rows, errors.Join(errs...)
 }
 
-func (r *Row) add(f Found, bug bugs.Bug, err error) {
+// add adds the result of a run. If the case runs again, it is no fault that the run found nothing.
+func (r *Row) add(f Found, bug bugs.Bug, err error, again bool) {
 	if err != nil {
 		r.Faults = append(r.Faults, err)
 		return
@@ -83,6 +94,9 @@ func (r *Row) add(f Found, bug bugs.Bug, err error) {
 	r.Times++
 	r.Longest = max(r.Longest, f.Took)
 	message := f.Message()
+	if again {
+		return
+	}
 	if message == "" {
 		r.Faults = append(r.Faults, fmt.Errorf("not found by %v, but %s (%s)", r.Case.Rules, rulesOf(f), f.History))
 		return

@@ -17,8 +17,12 @@ import (
 // late is the failpoint at which a schedule delays the COMMIT of accepted events.
 const late = "accept.before_commit"
 
-// lateEnough delays COMMITs so long that other deliveries may arrive or be answered before them.
-const lateEnough = late + "=delay(2s)"
+// Each of these delays a COMMIT so long that, on a busy machine, other deliveries may arrive or be
+// answered before it.
+const (
+	lateEnough = late + "=delay(2s)" // one other delivery
+	later      = late + "=delay(4s)" // many deliveries, one of which must find the event in a cache
+)
 
 func accepting() []Case {
 	return []Case{
@@ -73,14 +77,14 @@ func accepting() []Case {
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
-			start("gateway", lateEnough),
+			start("gateway", later),
 			knownEarly("gateway"),
 			start("worker"),
 		}.play},
 		{Bug: bugs.SharedBeforeCommit, Rules: []checker.Rule{"I1"}, Redis: true, run: steps{
 			shareRedis,
 			start("gateway"), // gateway-1
-			start("gateway", lateEnough),
+			start("gateway", later),
 			knownEarly("gateway-1"),
 			start("worker"),
 		}.play},
@@ -231,144 +235,6 @@ func loseAnswer(event string) step {
 			return fmt.Errorf("lose the answer to a COMMIT: %w", context.Cause(ctx))
 		}
 	}
-}
-
-// stormed is the event that a storm delivers.
-const stormed = "evt_storm"
-
-// storm returns a step that delivers another event three times to a gateway. The gateway thereby
-// confirms that the database is still the same, and keeps using its cache.
-func storm(gateway string) step {
-	return func(ctx context.Context, s *scene) error {
-		for range 3 {
-			if err := delivers(gateway, "stripe", stormed, 1)(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// knownEarly returns a step that delivers up to ten events to the last gateway. It delivers each
-// event again to the gateway whose name is in the parameter second. If the repeated delivery is
-// acknowledged before the first one, the step kills the last gateway. The step ends as soon as the
-// kill has prevented the COMMIT of an event.
-func knownEarly(second string) step {
-	return func(ctx context.Context, s *scene) error {
-		for _, to := range []string{"gateway", second} { // both gateways cache the event that vouched repeats
-			if err := delivers(to, "stripe", stormed, 1)(ctx, s); err != nil {
-				return err
-			}
-		}
-		for round := range 10 {
-			e, err := s.event("stripe", fmt.Sprintf("evt_known_early_%d", round))
-			if err != nil {
-				return err
-			}
-			known, err := s.comesAgain(ctx, s.processes["gateway"], s.processes[second], e)
-			if err != nil {
-				return err
-			}
-			if !known {
-				continue
-			}
-			committed, err := s.holds(ctx, "SELECT FROM hooklatch.processed_events WHERE event_id = $1", e.id)
-			if err != nil || !committed {
-				return err
-			}
-			// On a busy machine the gateway may die after its COMMIT. Such a round shows nothing.
-			if err := start("gateway", lateEnough)(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// knownElsewhere returns a step that sends up to ten events, each to a gateway of another database
-// and then to the last gateway. The step ends as soon as the last gateway answers as if the event
-// were a duplicate.
-func knownElsewhere(other string) step {
-	return func(ctx context.Context, s *scene) error {
-		for round := range 10 {
-			e, err := s.event("stripe", fmt.Sprintf("evt_known_elsewhere_%d", round))
-			if err != nil {
-				return err
-			}
-			// The command sends these deliveries, because the history covers only one database.
-			// It sends each event several times, because the gateway also shares the duplicates
-			// that it recognises.
-			if err := command(other, "send", "stripe", "--id", e.id, "--times", "5")(ctx, s); err != nil {
-				return err
-			}
-			if err := storm("gateway")(ctx, s); err != nil {
-				return err
-			}
-			said, err := s.deliver(ctx, s.processes["gateway"], e, 1)
-			if err != nil || said.Result == "duplicate" {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// comesAgain delivers an event whose COMMIT is late, and delivers it a second time before that
-// COMMIT. If the second delivery is acknowledged before the first gets a response, comesAgain
-// kills the gateway of the first delivery and returns true.
-func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (early bool, err error) {
-	first := make(chan error, 1)
-	go func() {
-		_, err := s.deliver(ctx, to, e, 1)
-		first <- err
-	}()
-	const waits = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
-	if err := sees("a transaction waits to be committed", waits)(ctx, s); err != nil {
-		return false, err
-	}
-	var hits sync.WaitGroup
-	defer hits.Wait() // a late hit would be taken for the next round's transaction
-	if err := s.vouched(ctx, second, &hits); err != nil {
-		return false, err
-	}
-	again, err := s.deliver(ctx, second, e, 2)
-	select {
-	case answered := <-first:
-		return false, errors.Join(err, answered)
-	default:
-		early = again.Acknowledged
-	}
-	if early {
-		err = errors.Join(err, to.Kill())
-	}
-	return early, errors.Join(err, <-first)
-}
-
-// vouched delivers another event until a gateway has twice answered it quickly, or has been slow
-// three times. If the gateway delays its COMMITs, a quick answer comes from its cache. A gateway
-// uses its cache only within a second of the database's last confirmation, and requests a
-// confirmation when it gets a delivery. The caller waits for hits, whose responses may be late.
-func (s *scene) vouched(ctx context.Context, by *process, hits *sync.WaitGroup) error {
-	hit, err := s.event("stripe", stormed)
-	if err != nil {
-		return err
-	}
-	for answers, wait := 0, 250*time.Millisecond; answers < 2 && wait <= time.Second; {
-		answered := make(chan struct{})
-		hits.Go(func() {
-			defer close(answered)
-			_, _ = s.deliver(ctx, by, hit, 1) // the history contains the result
-		})
-		select {
-		case <-answered:
-			answers++
-		case <-time.After(wait):
-			wait *= 2
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
 }
 
 // says returns a step that delivers an event with a text to the source that deduplicates by body.
