@@ -15,11 +15,8 @@ import (
 const fragmentFolder = "fragment"
 
 var (
-	namePattern = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
-	// comparedPattern matches a parameter without a type that is compared with a number. Postgres
-	// would give the parameter the number's type, integer, and fractions of a second would be lost.
-	comparedPattern = regexp.MustCompile(`\$(\d+)\s*[<>=]+\s*\d|(?:^|[^$\w])\d+\s*[<>=]+\s*\$(\d+)(?:[^\d:]|$)`)
-	includePattern  = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
+	namePattern    = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
+	includePattern = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
 )
 
 // compiled is a statement in the form that Postgres accepts.
@@ -87,6 +84,9 @@ func (f folder) compile(name string) (compiled, error) {
 				return compiled{}, fmt.Errorf("%s: %w", t.text, err)
 			}
 			if length == 0 {
+				if comparedWithNumber(tokens, i) {
+					return compiled{}, fmt.Errorf("parameter %s gets its type from the number that it is compared with; write its type, as in %s::float8", t.text, t.text)
+				}
 				text.WriteString(c.number(param{name: t.text[1:]}))
 				continue
 			}
@@ -99,12 +99,36 @@ func (f folder) compile(name string) (compiled, error) {
 		}
 	}
 	c.text = text.String()
-	if compared := comparedPattern.FindStringSubmatch(c.text); compared != nil {
-		number, _ := strconv.Atoi(compared[1] + compared[2]) // one of them is empty
-		name := c.params[number-1].name
-		return compiled{}, fmt.Errorf("parameter :%s gets its type from the number that it is compared with; write its type, as in :%s::float8", name, name)
-	}
 	return c, nil
+}
+
+// comparedWithNumber reports whether the parameter at the index i has no type and is compared with a
+// number. Postgres would give the parameter the number's type, integer, and fractions of a second
+// would be lost.
+func comparedWithNumber(tokens []token, i int) bool {
+	if right, compared := otherSide(tokens, i, 1); compared && right.kind == word && isDigit(right.text[0]) {
+		return true
+	}
+	typed := i+1 < len(tokens) && tokens[i+1].text == "::"
+	left, compared := otherSide(tokens, i, -1)
+	return compared && !typed && left.kind == word && strings.Trim(left.text, "0123456789") == ""
+}
+
+// otherSide returns the operand that the token at the index i is compared with, if step is 1 the one
+// to the right of it, if step is -1 the one to the left.
+func otherSide(tokens []token, i, step int) (operand token, compared bool) {
+	for at := i + step; at >= 0 && at < len(tokens); at += step {
+		t := tokens[at]
+		switch {
+		case t.kind != other:
+			return t, compared
+		case strings.Trim(t.text, "<>=") == "":
+			compared = true
+		case strings.TrimSpace(t.text) != "":
+			return token{}, false
+		}
+	}
+	return token{}, false
 }
 
 // expand reads a file and inserts its fragments. The parameter within lists the fragments that
