@@ -64,6 +64,12 @@ func tokenize(text string) ([]token, error) {
 // scan returns the kind and length of the first token in a non-empty text. The length is negative
 // if the token has no end.
 func scan(text string) (kind, int) {
+	if length := wordLength(text); length > 0 {
+		if strings.EqualFold(text[:length], "e") && strings.HasPrefix(text[length:], "'") {
+			return literal, quoted(text, length, true)
+		}
+		return word, length
+	}
 	switch {
 	case strings.HasPrefix(text, "--"):
 		line, _, _ := strings.Cut(text, "\n")
@@ -78,12 +84,6 @@ func scan(text string) (kind, int) {
 		return dollar(text)
 	case text[0] == ':':
 		return colon(text)
-	case wordLength(text) > 0:
-		length := wordLength(text)
-		if strings.EqualFold(text[:length], "e") && strings.HasPrefix(text[length:], "'") {
-			return literal, quoted(text, length, true)
-		}
-		return word, length
 	}
 	return other, max(1, len(text)-len(strings.TrimLeft(text, " \t\r\n")))
 }
