@@ -44,7 +44,7 @@ type bundle struct {
 // setup returns a bundle with a small pool, because each connection plans all statements again.
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	return onPool(t, pgtest.New(t, pgtest.MaxConns(8)))
+	return onPool(t, pgtest.New(t, pgtest.MaxConns(5)))
 }
 
 func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
