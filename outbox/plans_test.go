@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +32,8 @@ const (
 // The number of pages that a Hooklatch statement reads is proportional to the rows it requests,
 // whatever statistics Postgres has. testdata/plans/bounds.txt contains the limit for each
 // statement. A plan kept since the tables had few rows is the worst case. It is common, because a
-// pool's connections stay open for a long time. Postgres compiles no statement (JIT).
+// pool's connections stay open for a long time. Postgres compiles no statement (JIT). It plans the
+// statements of events and effects on their way once per connection, not at each execution.
 func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]struct{ few, meanwhile string }{
@@ -94,7 +96,7 @@ func newPlans(t *testing.T) *plans {
 	}
 	p.names["event_place"] = "WITH RECURSIVE span AS (" // its file contains only a fragment
 	p.bounds = readBounds(t, os.DirFS("testdata/plans"))
-	for name := range p.bounds {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(p.bounds)), onTheWay) {
 		require.Contains(t, p.names, name)
 	}
 	return p
@@ -227,7 +229,19 @@ func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 			t.Errorf("%s: %s was compiled:\n%s", when, name, c.plan)
 		}
 	}
+	rows, err := b.pool.Query(t.Context(), `SELECT statement FROM pg_prepared_statements WHERE custom_plans > 0`)
+	require.NoError(t, err)
+	again, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, text := range again {
+		if name := p.names.Of(text); slices.Contains(onTheWay, name) {
+			t.Errorf("%s: Postgres plans %s at each execution", when, name)
+		}
+	}
 }
+
+// onTheWay lists the statements that the life of a delivered event needs.
+var onTheWay = []string{"accept", "accept_one", "accept_planned", "events", "deliveries_of", "fence", "create_effects", "insert_jobs", "claim", "settle"}
 
 // atOnce runs f n times concurrently, so that group commits can batch the calls. It returns the
 // first error.

@@ -14,6 +14,12 @@ import (
 // only the first rows in index order. No statement runs long enough for JIT compilation to pay off.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)"
 
+// SettingsOnce also make Postgres plan each following statement once per connection, whatever its
+// arguments. By default, Postgres plans many statements for the arguments of each execution, which
+// takes longer than the execution if a table has partitions for many days. Statements with optional
+// conditions are better planned for their arguments: the plan then leaves the other conditions out.
+const SettingsOnce = "set_config('plan_cache_mode', 'force_generic_plan', true)"
+
 // SettingsInOrder also make the following statements read an index in its order. On a table
 // that was never analyzed, Postgres would otherwise read and sort all rows to return the first
 // few.
@@ -33,6 +39,8 @@ type ByIndex struct {
 
 	// InOrder is for statements that read the first rows in index order.
 	InOrder bool
+	// Once is for statements that run often: see SettingsOnce.
+	Once bool
 }
 
 // Exec implements statement.DB.
@@ -57,6 +65,9 @@ func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResu
 	settings := "SELECT " + Settings
 	if d.InOrder {
 		settings += ", " + SettingsInOrder
+	}
+	if d.Once {
+		settings += ", " + SettingsOnce
 	}
 	batch.Queue(settings)
 	batch.Queue(sql, args...)

@@ -131,7 +131,7 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 // whose loss in a server failure is harmless. Statement does not retry f. Errors: ErrUnavailable,
 // and errors from f.
 func (db *DB) Statement(name Name, f func(db pipeline.ByIndex) error) error {
-	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool}))
+	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool, Once: true}))
 }
 
 // unavailable wraps err in ErrUnavailable if the same call may be repeated. Such errors are

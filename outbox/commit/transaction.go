@@ -70,7 +70,7 @@ func (s txSettings) query() string {
 	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
 	set_config('client_min_messages', CASE current_setting('client_min_messages') WHEN 'error' THEN 'warning' ELSE current_setting('client_min_messages') END, true)`)
 	if s.ours {
-		q.WriteString(",\n\t" + pipeline.Settings)
+		q.WriteString(",\n\t" + pipeline.Settings + ",\n\t" + pipeline.SettingsOnce)
 	}
 	for _, limit := range []struct {
 		name string

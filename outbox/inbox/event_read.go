@@ -104,7 +104,7 @@ func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[
 // EventsWhole loads events for display to operators, with their headers and bodies, which may come
 // from the export. Deleted events are missing from the result.
 func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
-	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool}, refs)
+	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool, Once: true}, refs)
 	if err != nil {
 		return nil, fmt.Errorf("load events: %w", err)
 	}
