@@ -17,7 +17,8 @@ const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_
 // SettingsOnce also make Postgres plan each following statement once per connection, whatever its
 // arguments. By default, Postgres plans many statements for the arguments of each execution, which
 // takes longer than the execution if a table has partitions for many days. Statements with optional
-// conditions are better planned for their arguments: the plan then leaves the other conditions out.
+// conditions are better planned for their arguments: the plan then leaves the other conditions out, and
+// with them the tables that a role may lack the right to read.
 const SettingsOnce = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 
 // SettingsInOrder also make the following statements read an index in its order. On a table

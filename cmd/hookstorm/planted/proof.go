@@ -36,9 +36,8 @@ type Row struct {
 }
 
 // Prove runs the schedules. In each run with the bug, or in the last of its tries, one of the case's
-// rules must report it.
-// Without the bug, the checker must report nothing. The error names the bugs whose cases fail.
-// Prove returns the rows even then.
+// rules must report it. Without the bug, the checker must report nothing. The error names the bugs
+// whose cases fail. Prove returns the rows even then.
 func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	rows := make([]Row, len(p.Cases))
 	slots := make(chan struct{}, max(p.AtOnce, 1))
