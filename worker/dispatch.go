@@ -159,7 +159,7 @@ func (d *dispatchWorker) tell(ctx context.Context, run dispatchRun, event *inbox
 	if err == nil && dispatched.Fenced {
 		d.telemetry.tally.dispatched(event.Source, dispatched.Outcome)
 	}
-	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
+	d.telemetry.dispatches.Add(ctx, 1, d.telemetry.labels.of(label{where: attrSource, name: string(event.Source), outcome: outcome, first: run.first()}))
 	level := levelOf(err)
 	if len(dispatched.Created) > 0 && err == nil {
 		level = slog.LevelDebug // each effect has a separate log line
@@ -236,7 +236,7 @@ func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned
 		if e.Parked == "" || !slices.Contains(dispatched.Created, e.EffectID) {
 			continue
 		}
-		d.telemetry.effects.Add(ctx, 1, runAttributes(attrDestination, e.Destination, string(ledger.EffectParked), true))
+		d.telemetry.effects.Add(ctx, 1, d.telemetry.labels.of(label{where: attrDestination, name: e.Destination, outcome: string(ledger.EffectParked), first: true}))
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect parked by its dispatch", append(run.attrs(planned.Event),
 			slog.String(logkey.Route, e.Route),
 			slog.String(logkey.Destination, e.Destination),

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
@@ -37,7 +36,7 @@ func (t *telemetry) startAttempt(ctx context.Context, effect *ledger.Effect) (co
 
 // timeEffect records the duration of an attempt at its destination.
 func (t *telemetry) timeEffect(ctx context.Context, l *served, took time.Duration) {
-	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
+	t.effectDuration.Record(ctx, took.Seconds(), t.labels.of(label{where: attrDestination, name: l.Name}))
 }
 
 // beginEffects sets the counters of first attempts and of abandoned attempts to 0. Prometheus takes
@@ -47,14 +46,14 @@ func (t *telemetry) beginEffects(destination string) {
 	for _, state := range []ledger.EffectState{
 		ledger.EffectDone, ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectFailed, ledger.EffectParked,
 	} {
-		t.effects.Add(context.Background(), 0, runAttributes(attrDestination, destination, string(state), true))
+		t.effects.Add(context.Background(), 0, t.labels.of(label{where: attrDestination, name: destination, outcome: string(state), first: true}))
 	}
-	t.abandoned.Add(context.Background(), 0, metric.WithAttributes(attribute.String(attrDestination, destination)))
+	t.abandoned.Add(context.Background(), 0, t.labels.of(label{where: attrDestination, name: destination}))
 }
 
 // countAbandoned counts and logs an attempt whose sender did not return in time.
 func (t *telemetry) countAbandoned(ctx context.Context, l *served, effect *ledger.Effect) {
-	t.abandoned.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
+	t.abandoned.Add(ctx, 1, t.labels.of(label{where: attrDestination, name: l.Name}))
 	t.tally.abandoned(l.Name)
 	t.logger.LogAttrs(ctx, slog.LevelWarn, "attempt abandoned: its sender did not return",
 		slog.String(logkey.Destination, l.Name),
@@ -65,7 +64,7 @@ func (t *telemetry) countAbandoned(ctx context.Context, l *served, effect *ledge
 
 // countEffect counts the result of an effect's run.
 func (t *telemetry) countEffect(ctx context.Context, l *served, effect *ledger.Effect, outcome string) {
-	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
+	t.effects.Add(ctx, 1, t.labels.of(label{where: attrDestination, name: l.Name, outcome: outcome, first: effect.Attempt <= 1}))
 	t.tally.ended(effect, outcome)
 }
 

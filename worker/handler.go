@@ -84,7 +84,7 @@ func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *inbox.Event, run disp
 			outcome = outcomeError
 			err = fmt.Errorf("handler of %s %s: %w", r.source, r.types, err)
 		}
-		t.handlers.Add(ctx, 1, runAttributes(attrSource, string(e.Source), outcome, run.first()))
+		t.handlers.Add(ctx, 1, t.labels.of(label{where: attrSource, name: string(e.Source), outcome: outcome, first: run.first()}))
 		t.tally.handler(e.Source, run.first(), outcome, took)
 		attrs := append(run.attrs(e),
 			slog.String(logkey.Outcome, outcome),

@@ -51,6 +51,7 @@ type telemetry struct {
 	logger *slog.Logger
 	tracer trace.Tracer
 	tally  *tally
+	labels labels
 
 	dispatches     metric.Int64Counter
 	handlers       metric.Int64Counter
@@ -73,6 +74,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 	t := &telemetry{
 		logger: o.Logger, tracer: o.TracerProvider.Tracer(instrumentationName),
 		tally:      &tally{counts: o.Minutes},
+		labels:     labels{built: map[label]*instrument.Labels{}},
 		dispatches: in.Counter("hooklatch.dispatch.attempts", "{attempt}", "Attempts to dispatch an event, by source, outcome and first_attempt."),
 		handlers:   in.Counter("hooklatch.handler.attempts", "{attempt}", "Calls of Go handlers, by source, outcome and first_attempt."),
 		effects: in.Counter("hooklatch.effect.attempts", "{attempt}",
@@ -147,20 +149,10 @@ func endSpan(span trace.Span, outcome string, err error) {
 // dead.
 func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	wait := clock.Since(job.ScheduledAt)
-	t.queueWait.Record(ctx, max(wait, 0).Seconds(), metric.WithAttributes(attribute.String(attrQueue, job.Queue)))
+	t.queueWait.Record(ctx, max(wait, 0).Seconds(), t.labels.of(label{where: attrQueue, name: job.Queue}))
 	if n := len(job.Errors); n > 0 && job.Errors[n-1].Error == rescueError {
 		t.rescued.Add(ctx, 1, metric.WithAttributes(attribute.String(attrKind, job.Kind)))
 	}
-}
-
-// runAttributes returns the labels of a run. The key where is attrSource or attrDestination; first
-// is true for the first attempt.
-func runAttributes(where, name, outcome string, first bool) metric.AddOption {
-	return metric.WithAttributes(
-		attribute.String(where, name),
-		attribute.String(attrOutcome, outcome),
-		attribute.Bool(attrFirstAttempt, first),
-	)
 }
 
 // errAttr returns err as a log attribute, or an empty attribute if err is nil.
