@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -104,6 +105,7 @@ func (g *gatherer) deploy(r *history.Record) error {
 		return err
 	}
 	d.announced = endOf(r)
-	g.totals.count(string(history.OpDeploy), r.Deploy.Change)
+	first, _, _ := strings.Cut(d.Order, ", ")
+	g.totals.count(string(history.OpDeploy), strings.Trim(d.Change+", "+first, ", "))
 	return nil
 }

@@ -33,6 +33,12 @@ func TestRunThatDidTooLittleIsAFailure(t *testing.T) {
 	}, texts)
 }
 
+func TestDeploymentsAreCountedByChangeAndOrder(t *testing.T) {
+	t.Parallel()
+	v := check(t, "testdata/good.deployed_meanwhile.jsonl", checker.Options{})
+	require.Equal(t, map[string]int{"route added, worker first": 1}, v.Totals.Results[string(history.OpDeploy)])
+}
+
 func TestViolationTellsTheStoryOfItsKey(t *testing.T) {
 	t.Parallel()
 	v := check(t, "testdata/bad.I8.called_again.jsonl", checker.Options{})

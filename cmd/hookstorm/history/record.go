@@ -137,7 +137,7 @@ type Process struct {
 type Deploy struct {
 	Number int      `json:"number"` // from 1
 	Change string   `json:"change"` // the change, such as route added
-	Order  string   `json:"order"`  // the first role to change, whether its processes reload, and whether an old process restarts
+	Order  string   `json:"order"`  // the first role to change, then after a comma whether its processes reload, and whether an old process restarts
 	Source string   `json:"source"` // source of the changing route
 	Route  string   `json:"route"`  // name of the changing route; empty if this configuration has no such route
 	Types  []string `json:"types"`  // event types that the route matches

@@ -34,6 +34,18 @@ func (w *world) kinds() ([]nemesis.Fault, error) {
 	return slices.DeleteFunc(all, func(f nemesis.Fault) bool { return !slices.Contains(w.opts.Only, f.Kind) }), nil
 }
 
+// minFaults returns the number of faults by which a run shows that all its lanes kept dealing them.
+func (w *world) minFaults() int {
+	if w.opts.Cluster == Patroni {
+		return int(w.opts.Time.Seconds() / 10)
+	}
+	lanes := make(map[nemesis.Lane]bool)
+	for _, fault := range w.chosen {
+		lanes[fault.Lane] = true
+	}
+	return len(lanes) * int(w.opts.Time.Seconds()) / 30
+}
+
 func kindsOf(faults []nemesis.Fault) []string {
 	var kinds []string
 	for _, f := range faults {

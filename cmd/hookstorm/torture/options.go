@@ -78,7 +78,8 @@ type Options struct {
 	// Patroni only the faults of the servers.
 	Only []string
 	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
-	// deliveries a second, and a fault every 5 seconds, or every 10 under Patroni.
+	// deliveries a second, and a fault every 30 seconds in each lane that has faults. Under
+	// Patroni, whose faults have one lane, MinFaults defaults to a fault every 10 seconds.
 	MinAcked, MinFaults int
 	// Patience is the maximum time without a decrease in the unfinished work, once the faults have
 	// ended. A slow machine that makes progress can therefore take longer in total, but an event
@@ -119,12 +120,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MinAcked == 0 {
 		o.MinAcked = int(10 * o.Time.Seconds())
-	}
-	if o.MinFaults == 0 {
-		o.MinFaults = int(o.Time.Seconds() / 5)
-		if o.Cluster == Patroni {
-			o.MinFaults /= 2 // a failover takes half a minute
-		}
 	}
 	if o.Out == nil {
 		o.Out = io.Discard

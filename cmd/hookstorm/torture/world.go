@@ -69,6 +69,9 @@ func newWorld(opts Options) (_ *world, err error) {
 	if w.chosen, err = w.kinds(); err != nil {
 		return nil, err
 	}
+	if w.opts.MinFaults == 0 {
+		w.opts.MinFaults = w.minFaults()
+	}
 	w.Stage, err = stage.New(stage.Options{Who: "hookstorm", Dir: opts.Dir, Watch: w.watch, Out: opts.Out})
 	return w, err
 }
