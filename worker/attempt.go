@@ -49,8 +49,8 @@ type ended struct {
 
 // call is an attempt's call to its destination.
 type call struct {
-	effect   ledger.Effect // includes the request as it was sent
-	made     bool          // true if the sender was called
+	effect   *ledger.Effect // includes the request as it was sent
+	made     bool           // true if the sender was called
 	outcome  destination.Outcome
 	duration time.Duration
 
@@ -69,7 +69,7 @@ const leftRetry = time.Second
 // settlement returns the record of a call for the ledger. Only counted attempts lengthen the wait
 // and use up the maximum number of attempts. A probe can be the last attempt only if ownFault is
 // true.
-func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
+func (c *call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	retryIn := l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil)
 	if c.outcome.Left {
@@ -77,7 +77,7 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	}
 	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault) && !c.outcome.Left
 	return ledger.Settlement{
-		Effect:          c.effect,
+		Effect:          *c.effect,
 		Verdict:         c.outcome.Verdict,
 		Duration:        c.duration,
 		ResponseStatus:  c.outcome.Status,
@@ -95,7 +95,7 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 
 // refusedFor returns how long the effect's attempts have been unauthorized without interruption, by
 // the database's clock. It is 0 unless the previous attempt was unauthorized.
-func (c call) refusedFor() time.Duration {
+func (c *call) refusedFor() time.Duration {
 	if c.effect.RefusedSince.IsZero() {
 		return 0
 	}

@@ -73,22 +73,22 @@ func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledge
 	if err != nil || claimed.Status != ledger.ClaimGranted {
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
-	return a.perform(ctx, l, t, claimed, leaseEnds, nil)
+	return a.perform(ctx, l, t, &claimed, leaseEnds, nil)
 }
 
 // perform makes an attempt that the ledger granted. If err is not nil, the attempt cannot be
 // made and err is its outcome.
-func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledger.Claimed, leaseEnds time.Time, err error) attempt {
+func (a *attempter) perform(ctx context.Context, l *served, t task, claimed *ledger.Claimed, leaseEnds time.Time, err error) attempt {
 	began := time.Now()
 	if err == nil {
 		err = a.ledger.LoadBody(ctx, &claimed.Effect)
 	}
 	ctx, span := a.telemetry.startAttempt(ctx, &claimed.Effect)
-	made := call{effect: claimed.Effect}
+	made := call{effect: &claimed.Effect}
 	if err != nil {
 		made.outcome = notSent(err)
 	} else {
-		made = a.call(ctx, l, claimed.Effect, leaseEnds)
+		made = a.call(ctx, l, &claimed.Effect, leaseEnds)
 	}
 	if t.called != nil {
 		t.called()
@@ -116,7 +116,7 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
 		if last.abandoned { // do not call the sender again: its connection is closed
-			last.effect = e
+			last.effect = &e
 			return last.settlement(l, t, false), last.outcome.Err
 		}
 		began := time.Now()
@@ -124,7 +124,7 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 		if broken != nil {
 			outcome = destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: broken}
 		}
-		last = call{effect: e, made: true, abandoned: isAbandoned(broken), outcome: outcome, duration: time.Since(began)}
+		last = call{effect: &e, made: true, abandoned: isAbandoned(broken), outcome: outcome, duration: time.Since(began)}
 		return last.settlement(l, t, false), broken
 	})
 	if err != nil || claimed.Status != ledger.ClaimGranted || span == nil {
@@ -170,7 +170,7 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 	switch claimed.Status {
 	case ledger.ClaimParked:
 		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(ledger.EffectParked))
-		a.telemetry.logAttempt(ctx, t, call{effect: claimed.Effect}, string(ledger.EffectParked), errors.New(claimed.Effect.Error))
+		a.telemetry.logAttempt(ctx, t, &call{effect: &claimed.Effect}, string(ledger.EffectParked), errors.New(claimed.Effect.Error))
 	case ledger.ClaimSuperseded:
 		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(ledger.ClaimSuperseded))
 	}
@@ -179,7 +179,7 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 
 // call calls the destination. If the request is not rendered yet, the method render first renders
 // the request that every attempt will send.
-func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
+func (a *attempter) call(ctx context.Context, l *served, effect *ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
 		// A refetch has its own timeout. If it fails, nothing was sent, so no call counts as made.
@@ -228,7 +228,7 @@ const (
 // A process with an older configuration may lack the route, or render another request, so it leaves
 // the effect to a process with a newer one. A process without the source leaves the effect to any
 // process that has the source. If no such process runs, the effect waits for one: see leftAlone.
-func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
+func (a *attempter) render(ctx context.Context, l *served, effect *ledger.Effect) (*ledger.Effect, *destination.Outcome) {
 	routing := a.routing.Load()
 	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced, routing.has(string(effect.Event.Source)))
 	if err != nil {
@@ -251,7 +251,7 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 		out     *destination.Outcome
 	}
 	made, err := callSender(ctx, l, bounds{refetchSlack, a.patience}, func(ctx context.Context) (made rendered) {
-		of := effect // a copy: an abandoned sender may still read it
+		of := *effect // a copy: an abandoned sender may still read it
 		made.request, made.out = routing.table.Render(ctx, event, &of)
 		return made
 	})
@@ -262,11 +262,11 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	if made.out != nil {
 		return effect, made.out
 	}
-	fixed, err := a.ledger.FixRequest(ctx, effect, made.request)
+	fixed, err := a.ledger.FixRequest(ctx, *effect, made.request)
 	if err != nil {
 		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
 	}
-	return fixed, nil
+	return &fixed, nil
 }
 
 // settle records the outcome even if ctx is done, because an unsettled attempt is in doubt. It
@@ -296,11 +296,11 @@ func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span,
 	}
 	a.telemetry.timeEffect(ctx, l, e.duration)
 	endSpan(span, outcome, err)
-	a.telemetry.countEffect(ctx, l, &e.effect, outcome)
-	a.telemetry.tally.effect(&e.effect, outcome, e.duration)
-	a.telemetry.logAttempt(ctx, t, e.call, outcome, err)
+	a.telemetry.countEffect(ctx, l, e.effect, outcome)
+	a.telemetry.tally.effect(e.effect, outcome, e.duration)
+	a.telemetry.logAttempt(ctx, t, &e.call, outcome, err)
 	if e.abandoned {
-		a.telemetry.countAbandoned(ctx, l, &e.effect)
+		a.telemetry.countAbandoned(ctx, l, e.effect)
 	}
 	// A stop of this process is not the destination's fault. probeWorker evaluates probes itself.
 	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {

@@ -108,9 +108,9 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 		at := slices.IndexFunc(dispatched.Started, func(e ledger.Effect) bool { return e.EffectID == x.claim.ID })
 		switch {
 		case at >= 0:
-			effect := dispatched.Started[at]
-			effect.EventReceivedAt = f.event.ReceivedAt
-			b.run(ctx, x, func(ctx context.Context) { b.attempt(ctx, x, effect) })
+			claimed := &ledger.Claimed{Status: ledger.ClaimGranted, Effect: dispatched.Started[at]}
+			claimed.Effect.EventReceivedAt = f.event.ReceivedAt
+			b.run(ctx, x, func(ctx context.Context) { b.attempt(ctx, x, claimed) })
 		case unsure:
 			b.run(ctx, x, func(ctx context.Context) { b.ask(ctx, x, err != nil) })
 		default:
@@ -154,13 +154,13 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 
 // attempt makes the first attempt of an effect. If a stop cancels the attempt before its call, the
 // attempt is settled as not applied.
-func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
+func (b *births) attempt(ctx context.Context, x birth, claimed *ledger.Claimed) {
 	err := failpoint.Hit("effect.born")
 	if err == nil {
 		err = ctx.Err()
 	}
-	t := task{id: effect.EffectID, jobID: effect.JobID, keepsJob: b.keepsJobs, called: x.slot.Called}
-	b.attempts.perform(ctx, x.of, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
+	t := task{id: claimed.Effect.EffectID, jobID: claimed.Effect.JobID, keepsJob: b.keepsJobs, called: x.slot.Called}
+	b.attempts.perform(ctx, x.of, t, claimed, x.leaseEnds, err)
 }
 
 // ask repeats a claim that the dispatch may have committed, until the ledger answers or the lease

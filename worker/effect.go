@@ -194,7 +194,7 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.
 		Applied:    applied(e.outcome.Verdict),
 	}
 	if e.settled.State.Finished() {
-		return w.finish(ctx, l, &e.effect, out, errorLine(e.outcome))
+		return w.finish(ctx, l, e.effect, out, errorLine(e.outcome))
 	}
 	job.Args.next = e.settled.NextAttemptAt
 	out.NextAt = e.settled.NextAttemptAt.UTC().Format(time.RFC3339)

@@ -69,8 +69,8 @@ func (t *telemetry) countEffect(ctx context.Context, l *served, effect *ledger.E
 }
 
 // logAttempt logs the result of an effect's run.
-func (t *telemetry) logAttempt(ctx context.Context, asked task, made call, outcome string, err error) {
-	effect := &made.effect
+func (t *telemetry) logAttempt(ctx context.Context, asked task, made *call, outcome string, err error) {
+	effect := made.effect
 	t.logger.LogAttrs(ctx, levelOf(err), "effect attempted",
 		slog.String(logkey.Destination, effect.Destination),
 		slog.String(logkey.EffectKey, effect.IdempotencyKey),

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // ending returns a Worker that makes every attempt by a job, and deletes jobs whose first run
@@ -84,7 +85,7 @@ func TestAProbeKeepsItsOwnJob(t *testing.T) {
 	b.start(t, w)
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, effectDone)
-	made := call{}
+	made := call{effect: &ledger.Effect{}}
 	made.effect.Attempt = 1
 	require.False(t, made.settlement(w.lanes["app"], task{jobID: 1, probe: true}, false).EndsJob)
 	require.True(t, made.settlement(w.lanes["app"], task{jobID: 1, endsJob: true}, false).EndsJob)

@@ -17,13 +17,13 @@ func TestShortLeaseCallsNobody(t *testing.T) {
 	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Timeout: time.Minute}}
 	w := b.worker(t)
 	l := w.lanes["app"]
-	made := w.attempts.call(t.Context(), l, ledger.Effect{Attempt: 2}, time.Now().Add(time.Minute))
+	made := w.attempts.call(t.Context(), l, &ledger.Effect{Attempt: 2}, time.Now().Add(time.Minute))
 	require.Empty(t, sender.calls)
 	require.False(t, made.made, "the outcome does not count for the destination")
 	require.Equal(t, ledger.VerdictNotApplied, made.outcome.Verdict)
 	require.ErrorIs(t, made.outcome.Err, errLeaseShort)
 
-	made = w.attempts.call(t.Context(), l, ledger.Effect{Attempt: 2}, time.Now().Add(l.lease()))
+	made = w.attempts.call(t.Context(), l, &ledger.Effect{Attempt: 2}, time.Now().Add(l.lease()))
 	require.Len(t, sender.calls, 1)
 	require.Equal(t, ledger.VerdictDone, made.outcome.Verdict)
 }

@@ -14,8 +14,8 @@ func TestPanicOfAPlanEndsTheEventFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: fakeSender("http")}}
-	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
-	b.opts.MaxBody = func(string) int64 { panic("oh no") } // called by each plan
+	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, When: `has(body.id)`, To: "app"}}
+	b.opts.MaxBody = func(string) int64 { panic("oh no") } // called by each plan that reads the body
 	w := b.worker(t)
 	b.accept(t, "evt_1", false)
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET max_attempts = 1`)

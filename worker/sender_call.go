@@ -103,9 +103,10 @@ func protected[T any](ctx context.Context, f func(ctx context.Context) T) (made 
 // send calls the sender of l. If the sender panics or does not return, the verdict is
 // VerdictMaybeApplied: the request may have been sent. The sender gets its own copy of the effect,
 // which an abandoned sender may still read.
-func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) destination.Outcome {
+func (a *attempter) send(ctx context.Context, l *served, effect *ledger.Effect) destination.Outcome {
+	own := *effect
 	out, err := callSender(ctx, l, bounds{l.Timeout, a.patience}, func(ctx context.Context) destination.Outcome {
-		return l.Sender.Send(ctx, &effect)
+		return l.Sender.Send(ctx, &own)
 	})
 	if err != nil {
 		return destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Err: err}

@@ -105,7 +105,7 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)
 	}
-	return claimed, nil
+	return *claimed, nil
 }
 
 // LoadBody reads the body that the attempts of e send, if Claim or Effect omitted it. It does

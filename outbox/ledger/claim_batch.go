@@ -33,7 +33,7 @@ type claimAnswer struct {
 // claimBatch runs the first half of T3 for all claims of a batch. Ordered effects take two rounds.
 // The first round locks their rows. The second round locks and checks their orders, and starts the
 // effects whose turn it is.
-func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]*Claimed, error) {
 	distinct := make([]Claim, 0, len(batch))
 	asked := make(map[identity.EffectID]bool, len(batch))
 	for _, c := range batch {
@@ -49,16 +49,16 @@ func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 	if err := l.takeTurns(ctx, tx, distinct, answers); err != nil {
 		return nil, err
 	}
-	results := make([]Claimed, len(batch))
+	results := make([]*Claimed, len(batch))
 	for i, c := range batch {
-		answer, found := answers[c.ID]
-		switch {
-		case !found:
-			answer.Claimed = Claimed{Status: ClaimMissing, Effect: Effect{EffectID: c.ID}}
-		case answer.verdict == verdictGrant && answer.Effect.claimID == c.ClaimID:
-			answer.Status, answer.Effect.jobWaits = ClaimGranted, c.JobID == 0
+		result := Claimed{Status: ClaimMissing, Effect: Effect{EffectID: c.ID}}
+		if answer := answers[c.ID]; answer != nil {
+			result = answer.Claimed // a copy, because two claims of the batch may have the same effect
+			if answer.verdict == verdictGrant && result.Effect.claimID == c.ClaimID {
+				result.Status, result.Effect.jobWaits = ClaimGranted, c.JobID == 0
+			}
 		}
-		results[i] = answer.Claimed
+		results[i] = &result
 	}
 	return results, nil
 }
@@ -82,7 +82,7 @@ type claimArgs struct{ Asked []claimRow }
 
 // claimRound starts or parks effects as claim.sql decides, and returns the answer for each effect
 // that exists. hasTurn means that the orders of all these effects have been checked.
-func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
+func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]*claimAnswer, error) {
 	asked := make([]claimRow, 0, len(batch))
 	for _, c := range batch {
 		encoded, err := column.Headers(c.FirstRequest.Headers)
@@ -110,7 +110,7 @@ func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 	if err != nil {
 		return nil, fmt.Errorf("claim effects: %w", err)
 	}
-	answers := make(map[identity.EffectID]claimAnswer, len(collected))
+	answers := make(map[identity.EffectID]*claimAnswer, len(collected))
 	for _, answer := range collected {
 		answers[answer.Effect.EffectID] = answer
 	}
@@ -119,14 +119,14 @@ func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 
 // scanClaimed scans a row of claim.sql. A granted attempt has the status ClaimLeased until
 // claimBatch has compared the claim's id.
-func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
-	var answer claimAnswer
+func scanClaimed(row pgx.CollectableRow) (*claimAnswer, error) {
+	answer := &claimAnswer{}
 	var claimID *uuid.UUID
 	var received *time.Time
 	var apart bool
 	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &answer.OwnFault, &apart, &received)
 	if err != nil {
-		return claimAnswer{}, err
+		return nil, err
 	}
 	e.claimID, e.EventReceivedAt, e.bodyApart = column.OrZero(claimID), column.OrZero(received), apart
 	answer.Effect = e

@@ -88,12 +88,12 @@ func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
 	granted, err := b.claimBatch(t.Context(), first, []Claim{claiming(id)})
 	require.NoError(t, err)
 	require.Equal(t, ClaimGranted, granted[0].Status)
-	answer := make(chan Claimed, 1)
+	answer := make(chan *Claimed, 1)
 	go func() {
 		claimed, err := b.claimBatch(context.Background(), second, []Claim{claiming(id)})
 		if err != nil {
 			t.Errorf("claim: %v", err)
-			claimed = make([]Claimed, 1)
+			claimed = []*Claimed{{}}
 		}
 		answer <- claimed[0]
 	}()
@@ -105,4 +105,17 @@ func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
 	require.Equal(t, ClaimLeased, leased.Status)
 	require.True(t, granted[0].Effect.LeaseUntil.Equal(leased.Effect.LeaseUntil))
 	require.NoError(t, second.Rollback(t.Context()))
+}
+
+// If two claims of a batch ask for the same effect, one attempt starts.
+func TestABatchGrantsAnEffectToOneOfItsClaims(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	id := b.added(t, "evt_1", AtLeastOnce)
+	tx := b.begin(t)
+	claimed, err := b.claimBatch(t.Context(), tx, []Claim{claiming(id), claiming(id)})
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, err)
+	require.Equal(t, ClaimGranted, claimed[0].Status)
+	require.Equal(t, ClaimLeased, claimed[1].Status)
 }

@@ -19,11 +19,11 @@ type turn struct {
 
 // takeTurns checks the orders of the effects that claimRound locked, and starts, parks or
 // cancels the effects whose turn it is. It updates answers.
-func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]claimAnswer) error {
+func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]*claimAnswer) error {
 	orders := make(map[orderKey]bool)
 	var waiting []Claim
 	for _, c := range batch {
-		if answer := answers[c.ID]; answer.verdict == verdictTurn {
+		if answer := answers[c.ID]; answer != nil && answer.verdict == verdictTurn {
 			waiting = append(waiting, c)
 			orders[answer.Effect.place().key()] = true
 		}
@@ -49,7 +49,6 @@ func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 		// wait for its end.
 		case !answer.lost && (t.behind || t.early || started[order]):
 			answer.Status, answer.Woken = ClaimBlocked, t.behind
-			answers[c.ID] = answer
 		case t.supersededBy != "":
 			superseded[c.ID] = t.supersededBy
 		default:
@@ -109,7 +108,7 @@ type supersededRow struct {
 type supersede struct{ Superseded []supersededRow }
 
 // supersede cancels effects that newer effects of the same object replace.
-func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
+func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]*claimAnswer) error {
 	if len(by) == 0 {
 		return nil
 	}
@@ -127,7 +126,6 @@ func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.Effec
 		answer := answers[id]
 		answer.Status = ClaimSuperseded
 		answer.Effect.State, answer.Effect.SupersededBy, answer.Effect.Error = EffectCancelled, by[id], reason
-		answers[id] = answer
 		return nil
 	}); err != nil {
 		return fmt.Errorf("supersede effects: %w", err)

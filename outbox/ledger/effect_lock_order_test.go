@@ -60,9 +60,9 @@ func TestBatchesOfEffectsLockRowsInKeyOrder(t *testing.T) {
 			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.claimBatch(ctx, tx, claims); return err }
 		}},
 		"settle": {"effects", "key", func(_ context.Context, t *testing.T, b *ledgerBundle) func(context.Context, pgx.Tx) error {
-			var ended []Settlement
+			var ended []*Settlement
 			for _, i := range places {
-				ended = append(ended, Settlement{Effect: b.granted(t, b.added(t, key(i), AtLeastOnce)), Verdict: VerdictDone})
+				ended = append(ended, &Settlement{Effect: b.granted(t, b.added(t, key(i), AtLeastOnce)), Verdict: VerdictDone})
 			}
 			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.settleBatch(ctx, tx, ended); return err }
 		}},

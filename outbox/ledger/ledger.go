@@ -47,8 +47,8 @@ type Ledger struct {
 	jobs   *riverjob.Inserter
 	logger *slog.Logger
 
-	claims      *commit.Group[Claim, Claimed]
-	settlements *commit.Group[Settlement, Settled]
+	claims      *commit.Group[Claim, *Claimed]
+	settlements *commit.Group[*Settlement, Settled]
 	unanswered  *unanswered
 	deliveries  *ondemand.Reader[identity.EventRef, deliveryOf]
 }
@@ -71,10 +71,10 @@ func New(opts Options) (*Ledger, error) {
 	}
 	l.deliveries = ondemand.NewReader(l.deliveriesOf)
 	l.unanswered = newUnanswered(l.takeBack, l.logger)
-	l.claims = commit.NewGroup(l.db, "claim", commit.GroupOptions[Claim, Claimed]{
+	l.claims = commit.NewGroup(l.db, "claim", commit.GroupOptions[Claim, *Claimed]{
 		Run: l.claimBatch, Unheard: l.unanswered.add, Committers: opts.Committers, Patience: opts.Patience,
 	})
-	l.settlements = commit.NewGroup(l.db, "settle", commit.GroupOptions[Settlement, Settled]{
+	l.settlements = commit.NewGroup(l.db, "settle", commit.GroupOptions[*Settlement, Settled]{
 		Run: l.settleBatch, Committers: opts.Committers, Patience: opts.Patience,
 	})
 	return l, nil

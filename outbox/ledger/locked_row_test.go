@@ -20,7 +20,7 @@ func TestStatementsSeeTheEffectTheyWaitedFor(t *testing.T) {
 		return err
 	}
 	settle := func(ctx context.Context, b *ledgerBundle, tx pgx.Tx, e Effect) error {
-		_, err := b.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictDone}})
+		_, err := b.settleBatch(ctx, tx, []*Settlement{{Effect: e, Verdict: VerdictDone}})
 		return err
 	}
 	fix := func(ctx context.Context, b *ledgerBundle, tx pgx.Tx, e Effect) error {

@@ -32,7 +32,7 @@ func TestOrderIsAskedUnderItsLock(t *testing.T) {
 		claimed, err := b.claimBatch(context.Background(), asking, []Claim{claiming(first)})
 		if err != nil {
 			t.Errorf("claim: %v", err)
-			claimed = make([]Claimed, 1)
+			claimed = []*Claimed{{}}
 		}
 		answer <- claimed[0].Status
 	}()

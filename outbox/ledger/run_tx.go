@@ -50,7 +50,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 		if err != nil {
 			return err
 		}
-		claimed, settled, settlement, failure = answers[0], Settled{}, Settlement{}, nil
+		claimed, settled, settlement, failure = *answers[0], Settled{}, Settlement{}, nil
 		if claimed.Status != ClaimGranted {
 			return nil
 		}
@@ -59,7 +59,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 			return errRolledBack // unless the connection is lost: then the whole transaction is retried
 		}
 		ran = true
-		results, err := l.settleBatch(ctx, tx, []Settlement{settlement})
+		results, err := l.settleBatch(ctx, tx, []*Settlement{&settlement})
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (l *Ledger) settleRolledBack(ctx context.Context, c Claim, s Settlement, fa
 		if err != nil {
 			return err
 		}
-		claimed, settled = answers[0], Settled{}
+		claimed, settled = *answers[0], Settled{}
 		if claimed.Status != ClaimGranted {
 			return nil
 		}
@@ -151,7 +151,7 @@ func (l *Ledger) settleRolledBack(ctx context.Context, c Claim, s Settlement, fa
 		if failure != nil && s.Error == "" {
 			s.Error = failure.Error()
 		}
-		results, err := l.settleBatch(ctx, tx, []Settlement{s})
+		results, err := l.settleBatch(ctx, tx, []*Settlement{&s})
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ type Settled struct {
 
 // next returns the effect's state after the attempt, and whether the attempt was applied: yes, no
 // or unknown. The package documentation has the table of states.
-func (s Settlement) next() (state EffectState, applied string) {
+func (s *Settlement) next() (state EffectState, applied string) {
 	doubt := !s.Effect.MaybeAppliedSince.IsZero()
 	switch s.Verdict {
 	case VerdictDone:
@@ -88,7 +88,7 @@ func (s Settlement) next() (state EffectState, applied string) {
 	return EffectInDoubt, "unknown"
 }
 
-func (s Settlement) validate() error {
+func (s *Settlement) validate() error {
 	switch {
 	case s.Effect.claimID == uuid.Nil:
 		return errors.New("the effect was not claimed")
@@ -107,7 +107,7 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	if err := s.validate(); err != nil {
 		return Settled{}, fmt.Errorf("settle effect: %w", err)
 	}
-	settled, err := l.settlements.Submit(context.WithoutCancel(ctx), s)
+	settled, err := l.settlements.Submit(context.WithoutCancel(ctx), &s)
 	if err != nil {
 		return Settled{}, fmt.Errorf("settle effect: %w", err)
 	}
@@ -121,7 +121,7 @@ type attemptID struct {
 	Attempt int
 }
 
-func (s Settlement) attempt() attemptID {
+func (s *Settlement) attempt() attemptID {
 	return attemptID{EffectID: s.Effect.EffectID, Attempt: s.Effect.Attempt}
 }
 
@@ -159,7 +159,7 @@ type attemptOf struct {
 type settledBefore struct{ Ended []attemptOf }
 
 // settleBatch runs the second half of T3 for all settlements of a batch.
-func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
+func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []*Settlement) ([]Settled, error) {
 	ended := make([]endedRow, 0, len(batch))
 	for _, s := range batch {
 		state, applied := s.next()

@@ -141,7 +141,7 @@ func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 			return err
 		}
 		e.claimID, e.jobWaits = c.ClaimID, c.JobID == 0 // if another claim holds the effect, the settlement matches no row
-		settled, err := l.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
+		settled, err := l.settleBatch(ctx, tx, []*Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
 		if err == nil {
 			taken = !settled[0].Late
 		}

@@ -27,7 +27,7 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	b := newLedger(t, pool)
-	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
+	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, *Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
 	id := sound.added(t, "evt_1", AtMostOnce)
 	for f.Arm(fault.Hang, 1); f.Count() == 0; { // on a busy machine, a claim may time out before its COMMIT
 		_, err = b.Claim(t.Context(), claiming(id))
@@ -49,7 +49,7 @@ func TestARepeatedClaimIsNotTakenBack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	b := newLedger(t, pool)
-	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
+	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, *Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
 	granted := make(chan struct{})
 	b.unanswered.takeBack = func(ctx context.Context, c Claim) error {
 		<-granted
@@ -80,8 +80,8 @@ func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	b := ledgerOn(t)
 	id := b.added(t, "evt_1", AtMostOnce)
 	entered, goOn := make(chan struct{}), make(chan struct{})
-	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{
-		Run: func(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, *Claimed]{
+		Run: func(ctx context.Context, tx pgx.Tx, batch []Claim) ([]*Claimed, error) {
 			entered <- struct{}{}
 			<-goOn
 			return b.claimBatch(ctx, tx, batch)

@@ -28,10 +28,10 @@ var eventViewType = reflect.TypeFor[*eventView]()
 // eventScope provides one event to expressions and templates. The payload is parsed on first use,
 // so that a route that only forwards it needs no parsing. An eventScope belongs to one goroutine.
 type eventScope struct {
-	ctx     context.Context // context of the run that evaluates the expressions
-	meter   meter           // meter of the current evaluation
-	maxBody int64           // maximum size of the parsed body in bytes; 0 for no limit
-	timeout time.Duration   // limit for one evaluation; 0 for evalTimeout
+	ctx     context.Context           // context of the run that evaluates the expressions
+	meter   meter                     // meter of the current evaluation
+	maxBody func(source string) int64 // see Options.MaxBody; may be nil
+	timeout time.Duration             // limit for one evaluation; 0 for evalTimeout
 	event   *inbox.Event
 	view    *eventView
 	headers map[string]string
@@ -107,8 +107,11 @@ func (s *eventScope) templateData() (map[string]any, error) {
 // loadBody parses the body, or fails if the body is larger than the current limit of its source.
 // Such a body was accepted under an earlier limit.
 func (s *eventScope) loadBody() error {
-	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
-		return fmt.Errorf("body has %d bytes; source %q allows at most %d (max_body)", size, s.event.Source, s.maxBody)
+	if s.maxBody != nil {
+		size, limit := int64(len(s.event.Payload())), s.maxBody(string(s.event.Source))
+		if limit > 0 && size > limit {
+			return fmt.Errorf("body has %d bytes; source %q allows at most %d (max_body)", size, s.event.Source, limit)
+		}
 	}
 	s.parsedBody()
 	return nil

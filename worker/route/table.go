@@ -116,10 +116,7 @@ func (t *Table) named(name string) *compiledRoute {
 // scope returns the event in the form that expressions read, with the table's limits.
 func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	scope := newEventScope(ctx, e)
-	scope.timeout = t.timeout
-	if t.maxBody != nil {
-		scope.maxBody = t.maxBody(string(e.Source))
-	}
+	scope.timeout, scope.maxBody = t.timeout, t.maxBody
 	return scope
 }
 
