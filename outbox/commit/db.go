@@ -93,7 +93,7 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
 	settings.ours, settings.undo = !limits.Foreign, limits.Undo
 	if limits.Once {
-		err := inTransaction(ctx, db.pool, name, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
+		err := inTransaction(ctx, db.pool, name, settings, func(ctx context.Context, tx pgx.Tx) error { return f(ctx, tx, false) })
 		return unavailable(name, err)
 	}
 	caller := ctx
@@ -112,7 +112,7 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 	var refused error // the server's last refusal
 	err := db.untilKnown(ctx, &settings, attempts{
 		name: name,
-		run:  func(tx pgx.Tx) error { return f(ctx, tx, repeated) },
+		run:  func(ctx context.Context, tx pgx.Tx) error { return f(ctx, tx, repeated) },
 		again: func(err error) bool {
 			if sqlstate.Answered(err) {
 				refused = err
@@ -146,7 +146,7 @@ func unavailable(name Name, err error) error {
 // attempts describes how one transaction is tried.
 type attempts struct {
 	name  Name
-	run   func(tx pgx.Tx) error
+	run   func(ctx context.Context, tx pgx.Tx) error
 	again func(error) bool // reports whether another try may succeed
 	doubt func()           // called when a try may have been committed
 }

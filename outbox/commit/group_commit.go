@@ -44,6 +44,7 @@ type Group[M, R any] struct {
 	db   *DB
 	name Name
 	opts GroupOptions[M, R]
+	used string // see txSettings
 	kind metric.MeasurementOption
 
 	blocked chan struct{} // slots of the lanes for members that wait for a lock
@@ -130,6 +131,7 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 		db:      db,
 		name:    name,
 		opts:    opts.withDefaults(),
+		used:    noteUsed + string(name),
 		kind:    metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", string(name)))),
 		blocked: make(chan struct{}, maxBlockedLanes),
 	}
@@ -372,11 +374,12 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	settings := shared(lockWait)
+	settings.used = g.used
 	settings.confirm = slices.ContainsFunc(batch, func(w *waiting[M, R]) bool { return w.doubt })
 	var results []R
 	err := g.db.untilKnown(ctx, &settings, attempts{
 		name: g.name,
-		run: func(tx pgx.Tx) error {
+		run: func(ctx context.Context, tx pgx.Tx) error {
 			var err error
 			results, err = g.opts.Run(ctx, tx, members)
 			if err == nil && len(results) != len(members) {

@@ -307,6 +307,33 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, stored)
 }
 
+// On a busy server, the first statements on a connection can take longer than the timeout of every
+// member. The members are not committed, but the connection is kept, so later members are. Here a
+// connection is slow until it has an advisory lock, which outlasts ROLLBACK.
+func TestGroupCommitKeepsAConnectionThatIsSlowAtFirst(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *GroupOptions[int, int]) {
+		opts.Timeout = 250 * time.Millisecond
+		opts.Run = func(ctx context.Context, tx pgx.Tx, members []int) ([]int, error) {
+			_, err := tx.Exec(ctx, `SELECT CASE WHEN count(*) = 0 THEN pg_sleep(1) END, pg_advisory_lock_shared(1) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`)
+			if err == nil {
+				_, err = tx.Exec(ctx, `INSERT INTO numbers SELECT unnest($1::integer[])`, members)
+			}
+			return members, err
+		}
+	})
+	var err error
+	for n := range 100 {
+		if _, err = g.Submit(t.Context(), n); err == nil {
+			break
+		}
+	}
+	require.NoError(t, err)
+	var stored bool
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM numbers WHERE n = 0)`).Scan(&stored))
+	require.False(t, stored, "its statements ended after its timeout")
+}
+
 // COMMIT itself may wait for the NOTIFY lock. Every member of the batch needs this lock and none
 // holds it, so the batch stays together.
 func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {

@@ -30,6 +30,7 @@ const (
 	notePrepared   = "hooklatch.prepared"    // true: its pool is prepared
 	noteNoStandby  = "hooklatch.no_standby"  // time.Time of the last check, which found no standby
 	noteWaitBroken = "hooklatch.wait_broken" // true: a wait for the standby was cancelled
+	noteUsed       = "hooklatch.used."       // followed by a Group's name; true: statements of the Group have succeeded
 )
 
 // PreparePool prepares a pool for a server with synchronous replication. On such a server,

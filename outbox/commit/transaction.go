@@ -19,6 +19,10 @@ const (
 	lockTimeout = 250 * time.Millisecond
 	// statementTimeout limits one statement, and the pause between two statements.
 	statementTimeout = 5 * time.Second
+	// firstTimeout is the minimum time for the statements of a Group's first transaction on a
+	// connection, which the server plans. If the members' timeout ended such a transaction and with
+	// it the connection, a busy server would only ever plan statements for new connections.
+	firstTimeout = statementTimeout
 
 	rollbackTimeout = time.Second
 )
@@ -36,6 +40,9 @@ type txSettings struct {
 	// confirm is true if COMMIT waits for the standby even if the transaction writes nothing. The
 	// transaction may read rows that an earlier try committed and that are not on the standby yet.
 	confirm bool
+	// used is the key, in pgconn.PgConn.CustomData, of the note that statements of this Group have
+	// succeeded on the connection. Empty outside Groups.
+	used string
 }
 
 // shared returns the settings of a transaction of Group or Do. Other callers wait for the
@@ -93,7 +100,7 @@ func (s txSettings) query() string {
 // inTransaction runs f in a transaction on its own connection. All Hooklatch writes use it, except
 // writes of DB.Statement and writes that join a caller's transaction. Every transaction has a name,
 // and therefore its own failpoints.
-func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings txSettings, f func(pgx.Tx) error) error {
+func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings txSettings, f func(context.Context, pgx.Tx) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return &transientError{op: "acquire connection", err: err}
@@ -103,7 +110,10 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 		return err
 	}
 	tx := &transaction{conn: conn.Conn(), settings: settings}
-	err = tx.run(ctx, name, f)
+	if notes := conn.Conn().PgConn().CustomData(); settings.used != "" && notes[settings.used] == nil {
+		f = withTimeToPlan(ctx, f, func() { notes[settings.used] = true })
+	}
+	err = tx.run(ctx, name, func(tx pgx.Tx) error { return f(ctx, tx) })
 	tx.learn(err == nil)
 	if !settings.undo && (err == nil || isAmbiguous(err)) {
 		for _, tell := range tx.committed {
@@ -111,6 +121,28 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 		}
 	}
 	return err
+}
+
+// withTimeToPlan gives the statements of f at least firstTimeout, and calls planned if they succeed.
+// If ctx is done by then, nobody waits for the transaction any more, so it is rolled back. Its
+// connection is kept.
+func withTimeToPlan(ctx context.Context, f func(context.Context, pgx.Tx) error, planned func()) func(context.Context, pgx.Tx) error {
+	return func(_ context.Context, tx pgx.Tx) error {
+		deadline, _ := ctx.Deadline() // a Group's context has one
+		if least := time.Now().Add(firstTimeout); deadline.Before(least) {
+			deadline = least
+		}
+		planning, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+		defer cancel()
+		if err := f(planning, tx); err != nil {
+			return err
+		}
+		planned()
+		if err := ctx.Err(); err != nil {
+			return &transientError{op: "plan", err: err}
+		}
+		return nil
+	}
 }
 
 // run runs the transaction from BEGIN to its end.
