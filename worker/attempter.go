@@ -250,9 +250,9 @@ func (a *attempter) render(ctx context.Context, l *served, effect *ledger.Effect
 		request ledger.Request
 		out     *destination.Outcome
 	}
+	own := *effect // an abandoned sender may still read it
 	made, err := callSender(ctx, l, bounds{refetchSlack, a.patience}, func(ctx context.Context) (made rendered) {
-		of := *effect // a copy: an abandoned sender may still read it
-		made.request, made.out = routing.table.Render(ctx, event, &of)
+		made.request, made.out = routing.table.Render(ctx, event, &own)
 		return made
 	})
 	if err != nil {
