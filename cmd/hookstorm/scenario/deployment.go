@@ -5,8 +5,7 @@ import "fmt"
 // Deployment is the part of a process's configuration that rolling deployments change. The zero
 // value is the state at the start of a run.
 type Deployment struct {
-	// Number counts the deployments of a run. It makes every configuration distinct, even from an
-	// earlier one with the same routes.
+	// Number counts the deployments of a run.
 	Number int
 	// Late is true if workers have the source Late and its route. Gateways always have both.
 	Late bool
@@ -35,6 +34,16 @@ func (d Deployment) Route() string {
 		return ""
 	}
 	return fmt.Sprintf("deployed-%d", d.Named)
+}
+
+// Mark returns the name of a source and a route that only this deployment has, or "" for the zero
+// value. They make every configuration distinct, even from an earlier one with the same routes.
+// Processes announce their sources: the name shows which of them have this deployment.
+func (d Deployment) Mark() string {
+	if d.Number == 0 {
+		return ""
+	}
+	return fmt.Sprintf("deployment-%d", d.Number)
 }
 
 // Change is the kind of change that a deployment makes.

@@ -22,15 +22,20 @@ func settings() scenario.Settings {
 
 func load(t *testing.T, s scenario.Settings) error {
 	t.Helper()
-	file, err := scenario.File(s)
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
-	require.NoError(t, os.WriteFile(path, file, 0o600))
-	cfg, err := config.Load(path, os.LookupEnv)
+	cfg, err := read(t, s)
 	if err != nil {
 		return err
 	}
 	return app.CheckConfig(cfg)
+}
+
+func read(t *testing.T, s scenario.Settings) (*config.Config, error) {
+	t.Helper()
+	file, err := scenario.File(s)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	return config.Load(path, os.LookupEnv)
 }
 
 func TestConfigurationIsTaken(t *testing.T) {
@@ -71,4 +76,20 @@ func TestSettingsOfAUserWin(t *testing.T) {
 	require.Contains(t, string(file), `timeout: "7s"`)
 	require.NotContains(t, string(file), `timeout: "1s"`)
 	require.Contains(t, string(file), "breaker:", "the other settings stay")
+}
+
+// A deployment is recognised by a source that no other configuration has.
+func TestEachDeploymentHasASourceOfItsOwn(t *testing.T) {
+	t.Parallel()
+	former := settings()
+	for _, change := range scenario.Changes() {
+		next := former
+		next.Deployment = former.Deployment.Next(change)
+		cfg, err := read(t, next)
+		require.NoError(t, err)
+		require.NoError(t, app.CheckConfig(cfg))
+		require.Contains(t, cfg.Sources, next.Deployment.Mark())
+		require.NotContains(t, cfg.Sources, former.Deployment.Mark())
+		former = next
+	}
 }

@@ -15,9 +15,8 @@ const (
 	// beside is the maximum pause between two steps of a deployment. Meanwhile, processes of two
 	// configurations run side by side.
 	beside = 1500 * time.Millisecond
-	// deployTimeout is the time in which a worker must announce a deployment, despite any other
-	// faults.
-	deployTimeout = 20 * time.Second
+	// reloadAgain is the time after which a process is told again to reload its configuration.
+	reloadAgain = 2 * time.Second
 )
 
 // deployFaults returns the faults that change configurations.
@@ -47,13 +46,12 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
 		Number: next.Number, Change: string(change), Order: how, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
 	}})
-	before, _ := w.newestConfiguration(ctx) // 0 if the database is unavailable: any number is newer
 	struck("all processes", string(change)+", "+how)
 	w.deployed = next
 	// A started deployment is completed, even after the end of the storm.
-	ctx = context.WithoutCancel(ctx)
-	announced := make(chan bool, 1)
-	go func() { announced <- w.isAnnounced(ctx, deployTimeout, before, done) }()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.Patience)
+	defer cancel()
+	followed := w.follow(ctx, next, done)
 	for i, s := range order {
 		if err := s.config.Deploy(next); err != nil {
 			return err
@@ -69,8 +67,7 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 			sleep(ctx, upTo(rnd, beside))
 		}
 	}
-	<-announced
-	return nil
+	return w.complete(ctx, reloaded, followed)
 }
 
 // bring makes a process load its configuration, by a reload or a restart.
@@ -80,31 +77,67 @@ func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	_ = s.program().Reload(ctx) // a starting process reads the file anyway
+	_ = s.program().Reload(ctx) // a process that does not listen yet is reloaded later, by complete
 	return nil
 }
 
-// isAnnounced reports whether a worker announces a newer configuration within a time limit, and
-// records the result. The parameter before is the number of the newest configuration so far.
-func (w *world) isAnnounced(ctx context.Context, limit time.Duration, before int64, done *history.Operation) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for sleep(ctx, 10*time.Millisecond) {
-		var is bool
-		err := w.primary.QueryRow(ctx, `SELECT EXISTS (SELECT FROM hooklatch.workers WHERE configuration > $1 AND dispatches)`, before).Scan(&is)
-		if err == nil && is {
-			done.End(history.OK, "", nil)
-			return true
+// complete waits until a followed deployment ends, and returns its error. A process refuses a reload
+// while it cannot announce the configuration, so complete repeats the reloads.
+func (w *world) complete(ctx context.Context, reloaded bool, followed <-chan error) error {
+	for {
+		select {
+		case err := <-followed:
+			return err
+		case <-time.After(reloadAgain):
+		}
+		if !reloaded {
+			continue
+		}
+		for _, s := range w.services.all {
+			if err := w.bring(ctx, s, true); err != nil {
+				return err
+			}
 		}
 	}
-	done.End(history.Unknown, "no worker announced it in time", nil)
-	return false
 }
 
-// newestConfiguration returns the number of the newest announced configuration.
-func (w *world) newestConfiguration(ctx context.Context) (newest int64, err error) {
-	err = w.primary.QueryRow(ctx, `SELECT COALESCE(max(number), 0) FROM hooklatch.configurations`).Scan(&newest)
-	return newest, err
+// follow records the moment at which the first process that dispatches events has announced a
+// deployment. The returned channel yields a value when all processes have announced it, or an error
+// when ctx is done. If the next deployment began earlier, a late process could announce this one
+// after it, and would make this one the newest again.
+func (w *world) follow(ctx context.Context, d scenario.Deployment, done *history.Operation) <-chan error {
+	ended := make(chan error, 1)
+	needed := len(w.services.all)
+	if w.opts.Previous != "" {
+		needed = 1 // a process of the previous version may announce no sources
+	}
+	go func() {
+		var announced int
+		var dispatches, recorded bool
+		for (!recorded || announced < needed) && sleep(ctx, 10*time.Millisecond) {
+			var pids []int
+			for _, s := range w.services.all {
+				pids = append(pids, s.program().PID())
+			}
+			// The id of a process contains its host, its pid and a random part.
+			err := w.primary.QueryRow(ctx, `
+				SELECT count(*), COALESCE(bool_or(dispatches), false)
+				FROM hooklatch.workers
+				WHERE $1 = ANY(sources) AND substring(id FROM '-(\d+)-[^-]*$')::int = ANY($2)`, d.Mark(), pids).Scan(&announced, &dispatches)
+			if err == nil && dispatches && !recorded {
+				recorded = true
+				done.End(history.OK, "", nil)
+			}
+		}
+		if !recorded {
+			done.End(history.Unknown, "no worker announced it in time", nil)
+		}
+		if !recorded || announced < needed {
+			ended <- fmt.Errorf("deployment %d: %d of %d processes announced it within %s", d.Number, announced, needed, w.opts.Patience)
+		}
+		close(ended)
+	}()
+	return ended
 }
 
 // deployLast gives all processes a configuration with which workers can dispatch every event.
@@ -113,10 +146,6 @@ func (w *world) deployLast(ctx context.Context) error {
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
 		Number: w.deployed.Number, Change: "the last", Source: scenario.Moving, Route: w.deployed.Route(), Types: w.deployed.Types, Late: true,
 	}})
-	before, err := w.newestConfiguration(ctx)
-	if err != nil {
-		return fmt.Errorf("deploy the last configuration: %w", err)
-	}
 	for _, s := range w.services.all {
 		if err := s.config.Deploy(w.deployed); err != nil {
 			return err
@@ -125,10 +154,9 @@ func (w *world) deployLast(ctx context.Context) error {
 			return err
 		}
 	}
-	if !w.isAnnounced(ctx, w.opts.Patience, before, done) {
-		return fmt.Errorf("deploy the last configuration: no worker announced it within %s", w.opts.Patience)
-	}
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, w.opts.Patience)
+	defer cancel()
+	return w.complete(ctx, true, w.follow(ctx, w.deployed, done))
 }
 
 // reloadCut makes a process reload its file while only some of its lines are written.
