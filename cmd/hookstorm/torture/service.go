@@ -166,11 +166,11 @@ func (s *services) sort() {
 	slices.SortFunc(s.all, func(a, b *service) int { return cmp.Compare(a.name, b.name) })
 }
 
-// of returns the services with one of the roles.
+// of returns the services with one of the roles, in the order of the roles.
 func (s *services) of(roles ...role) []*service {
 	var of []*service
-	for _, one := range s.all {
-		for _, r := range roles {
+	for _, r := range roles {
+		for _, one := range s.all {
 			if one.role == r {
 				of = append(of, one)
 			}
