@@ -259,6 +259,31 @@ func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
+// An event is given to handlers by an older configuration only if no newer configuration routes it. A
+// gateway counts while the workers with its configuration may be restarting.
+func TestOlderConfigurationGivesNoEventToHandlers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	old, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: "one", Hash: "old", Routes: "old", Sources: []string{"stripe"}})
+	require.NoError(t, err)
+	_, err = b.fleet.Announce(t.Context(), fleet.Presence{ID: "two", Hash: "next", Routes: "next", Sources: []string{"stripe"}, GatewayOnly: true})
+	require.NoError(t, err)
+	e := b.accepted(t, "stripe", "evt_1")
+	job := int64(b.count(t, `SELECT id::integer FROM hooklatch.river_job`))
+	for _, seen := range []struct {
+		ago   string // time since the last announcement of a worker with the newest configuration
+		moved bool
+	}{{"1 second", false}, {"10 minutes", true}} {
+		_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.workers SET configured_at = now() - interval '1 hour'`)
+		require.NoError(t, err)
+		_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.configurations SET dispatched_at = now() - $1::interval WHERE hash = 'next'`, seen.ago)
+		require.NoError(t, err)
+		moved, err := b.fleet.RedirectEvent(t.Context(), e.EventRef, job, "handlers-stripe", old)
+		require.NoError(t, err)
+		require.Equal(t, seen.moved, moved, seen.ago)
+	}
+}
+
 // Plans of several configurations share a batch. Only the plans of configurations older than the
 // newest are left to another process.
 func TestABatchLeavesOnlyThePlansOfTheOlderConfiguration(t *testing.T) {

@@ -10,11 +10,8 @@ WITH moved AS (
         AND p.outcome = 'received'
         AND NOT EXISTS (
             SELECT
-            FROM hooklatch.workers AS w
-            WHERE w.configuration > :configuration::bigint
-                AND w.seen_at > now() - make_interval(secs => :seen_seconds::float8)
-                AND (w.dispatches OR w.configured_at > now() - make_interval(secs => :patience_seconds::float8))
-                AND w.sources && ARRAY[:source::text, '*']
+            FROM {{newer_configurations}} AS newer
+            WHERE newer.sources && ARRAY[:source::text, '*']
         )
     RETURNING p.source
 )
