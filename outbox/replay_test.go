@@ -54,6 +54,56 @@ func TestReplayWithNewKeys(t *testing.T) {
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
 }
 
+// A replay under new keys replaces an effect that failed. A later replay under the old keys leaves
+// the replaced effect unchanged: its receiver would apply the work twice.
+func TestReplayLeavesWhatAnotherReplaced(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
+	replay := func(opts inbox.ReplayOptions) (inbox.Replayed, Dispatched) {
+		t.Helper()
+		r, err := b.Replay(t.Context(), ref, ann, opts)
+		require.NoError(t, err)
+		e, err := b.Event(t.Context(), ref)
+		require.NoError(t, err)
+		d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
+		require.NoError(t, err)
+		return r, d
+	}
+	old := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	b.settle(t, b.granted(t, old, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
+	_, d := replay(inbox.ReplayOptions{NewKeys: true})
+	require.Len(t, d.Created, 1)
+	anew := d.Created[0]
+	b.settle(t, b.granted(t, anew, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
+
+	r, _ := replay(inbox.ReplayOptions{})
+	require.Equal(t, 1, r.Reopened)
+	require.Equal(t, ledger.EffectPending, b.effect(t, anew).State)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, old).State)
+	b.settle(t, b.granted(t, anew, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
+	r, _ = replay(inbox.ReplayOptions{})
+	require.Zero(t, r.Reopened)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, old).State)
+}
+
+// The records of an event's replays outlive the event. If its id is accepted again, the new event
+// can be replayed too.
+func TestReplayOfAnIdThatIsAcceptedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
+	for _, generation := range []int{2, 3} {
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: b.accepted(t, "stripe", "evt_1")})
+		require.NoError(t, err)
+		r, err := b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
+		require.NoError(t, err)
+		require.Equal(t, generation, r.Generation)
+		_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.processed_events`) // as retention does
+		require.NoError(t, err)
+	}
+}
+
 // One route is repaired, and its receiver needs the events of three days again. However often this
 // route is replayed, the effects of the other routes stay unchanged.
 func TestReplayOfOneRoute(t *testing.T) {

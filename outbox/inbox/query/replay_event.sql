@@ -1,10 +1,18 @@
 -- Opens the event for another dispatch under a new generation, and records the operator and the
 -- replaced dispatch (I11). The event must still have its content. An event whose dispatch failed is
--- not replayed for a single route: the effects of the other routes would be missing unnoticed.
+-- not replayed for a single route: the effects of the other routes would be missing unnoticed. The
+-- records of replays outlive the event. If its id was accepted again after retention, the new
+-- generation follows those of the earlier event.
 WITH before AS (
     SELECT
         p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, p.outcome, p.processed_at, p.error,
-        {{stored_in_its_day}} AS stored
+        {{stored_in_its_day}} AS stored,
+        1 + GREATEST(p.generation, (
+            SELECT max(r.generation)
+            FROM hooklatch.event_replays AS r
+            WHERE r.source = p.source
+                AND r.event_id = p.event_id
+        )) AS next_generation
     FROM hooklatch.processed_events AS p
     WHERE p.source = :source
         AND p.event_id = :event_id
@@ -19,8 +27,8 @@ WITH before AS (
     UPDATE hooklatch.processed_events AS p
     SET
         outcome = 'received',
-        generation = p.generation + 1,
-        effect_generation = CASE WHEN :new_keys AND :route = '' THEN p.generation + 1 ELSE p.effect_generation END,
+        generation = before.next_generation,
+        effect_generation = CASE WHEN :new_keys AND :route = '' THEN before.next_generation ELSE p.effect_generation END,
         processed_at = NULL,
         error = ''
     FROM before
