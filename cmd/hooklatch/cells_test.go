@@ -279,6 +279,27 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.Contains(t, clitest.Must(t, s.Args("audit")...), "moved to the cell payments")
 }
 
+// A moving source is compared with its list only in the cell that stores its events. Any other cell
+// would fetch all of them again.
+func TestBackfillOfAMovingSourceNamesTheCell(t *testing.T) {
+	t.Parallel()
+	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
+	written, err := os.ReadFile(s.ConfigPath)
+	require.NoError(t, err)
+	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, cell: payments, moved_from: main}", 1)
+	require.NoError(t, os.WriteFile(s.ConfigPath, []byte(text), 0o600))
+	told := func(cell string) string {
+		var c clitest.Command
+		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("backfill", "shop", "--since", "1h", "--yes", "--cell", cell)...))
+		return c.Stderr.String()
+	}
+	require.Contains(t, told("payments"), `source "shop" has not moved yet: add --cell main`)
+	require.NotContains(t, told("main"), "moved", "this provider has no list")
+	moved(t, s)
+	require.Contains(t, told("main"), `source "shop" has moved: add --cell payments`)
+	require.NotContains(t, told("payments"), "moved")
+}
+
 // If the configuration lacks only moved_from, the command does not advise setting it to the new
 // cell.
 func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -96,6 +97,20 @@ func (a *App) WhileAllAnswer(send func(context.Context) error) func(context.Cont
 
 // Announce exports announce.
 func (a *App) Announce(ctx context.Context) error { return a.announce(ctx) }
+
+// AnnouncedIsUsed reports whether each cell of a gateway uses the configuration that it has announced.
+func (a *App) AnnouncedIsUsed() bool {
+	for _, one := range a.all() {
+		one.reload.Lock()
+		next := one.gatewayOf(one.config.Load())
+		used := one.told == nil || one.told.Hash == next.Hash && slices.Equal(one.told.Sources, next.Sources)
+		one.reload.Unlock()
+		if !used {
+			return false
+		}
+	}
+	return true
+}
 
 // RereadFiles exports rereadFiles.
 func (a *App) RereadFiles(ctx context.Context) error { return a.rereadFiles(ctx) }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -132,8 +134,67 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	for body, times := range received() {
 		require.Equal(t, 1, times, body)
 	}
+
+	// The old cell refuses the source's quarantined deliveries, and no bulk run stops at them.
+	cfg, err := f.load()
+	require.NoError(t, err)
+	box, err := outbox.New(outbox.Options{Pool: first})
+	require.NoError(t, err)
+	verify, end, err := app.NewVerifier(cfg.InCell("main"), box)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, errors.Join(end(context.Background()), box.Stop(context.Background()))) })
+	verdict, err := verify(t.Context(), &quarantine.Delivery{
+		Source: "shop", RejectedAt: time.Now(), Method: http.MethodPost, Host: "localhost", Target: "/webhooks/shop",
+		Headers: map[string][]string{"Authorization": {"Bearer " + cellSecret}}, Body: []byte(`{"id": "quarantined"}`),
+	})
+	require.NoError(t, err)
+	require.Equal(t, quarantine.Verdict{Refused: "source_moved"}, verdict)
+
 	inCells(t, f, pgtest.URL(t, payments), receiver, "")
 	require.ErrorContains(t, a.Reload(t.Context()), "the source is in the cell payments while the processes run")
+}
+
+// A gateway uses a configuration from the moment at which it announces the configuration. A cell that
+// announces itself during a reload therefore announces the new configuration.
+func TestAReloadIsOneStepInEachCell(t *testing.T) {
+	t.Parallel()
+	first, payments := pgtest.New(t), pgtest.New(t)
+	f := newFile(t, pgtest.URL(t, first))
+	write := func(source string) {
+		inCells(t, f, pgtest.URL(t, payments), "http://127.0.0.1:9", ", cell: payments, moved_from: main}\n  "+source+": {provider: token, secrets: ["+cellSecret+"], event_id: {pointer: /id}, cell: payments")
+	}
+	write("source")
+	cfg, err := f.load()
+	require.NoError(t, err)
+	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Load: f.load})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
+	require.NoError(t, a.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		status, body := served(t, a, "/readyz")
+		return status == http.StatusOK && !strings.Contains(body, "warnings")
+	}, patience, 20*time.Millisecond)
+	var watching sync.WaitGroup
+	ended := make(chan struct{})
+	watching.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			if !a.AnnouncedIsUsed() {
+				t.Error("a cell has announced a configuration and uses another")
+				return
+			}
+		}
+	})
+	for n := range 10 {
+		write(fmt.Sprint("source", n))
+		reload(t, a)
+	}
+	close(ended)
+	watching.Wait()
 }
 
 // A move that cannot complete is abandoned: the old cell stops recording rows for the move, and

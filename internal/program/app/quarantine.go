@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/internal/moves"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -37,9 +38,15 @@ func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Veri
 	}, verifier.Stop, nil
 }
 
+// reasonMoved is the reason for a refusal in a cell that the delivery's source has left.
+const reasonMoved = "source_moved"
+
 // verdictOf converts the gateway's result into a verdict. A refusal becomes a verdict, unless an
 // error of Hooklatch caused it: verdictOf returns such an error.
 func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
+	if moves.Refused(err) {
+		return quarantine.Verdict{Refused: reasonMoved}, nil
+	}
 	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
 		return quarantine.Verdict{Refused: refused.Reason}, nil
 	}

@@ -61,6 +61,12 @@ func (a *App) put(ctx context.Context, next *config.Config, pairs map[string]Key
 	if err := a.refuseExpired(ctx, next, pairs, clock.Now()); err != nil {
 		return err
 	}
+	// A cell that announces itself for the first time must announce next, so it waits until next is
+	// stored.
+	for _, one := range a.cells {
+		one.reload.Lock()
+		defer one.reload.Unlock()
+	}
 	old := a.config.Load().Whole()
 	kept := inEffect(old, next)
 	var renewals []func()
@@ -99,12 +105,12 @@ func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	var changed []*App
 	back := func(err error) error {
 		for _, one := range changed {
-			err = errors.Join(err, a.applyRouting(ctx, one, old))
+			err = errors.Join(err, applyRouting(ctx, one, old))
 		}
 		return err
 	}
 	for _, one := range a.all() {
-		if err := a.applyRouting(ctx, one, next); err != nil {
+		if err := applyRouting(ctx, one, next); err != nil {
 			return back(a.explainRoutes(old, next, err))
 		}
 		changed = append(changed, one)
@@ -120,12 +126,8 @@ func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 }
 
 // applyRouting announces a configuration to the other processes of a cell, and passes it to the
-// cell's worker.
-func (a *App) applyRouting(ctx context.Context, one *App, next *config.Config) error {
-	if one != a { // the caller holds a's lock
-		one.reload.Lock()
-		defer one.reload.Unlock()
-	}
+// cell's worker. The caller must hold one.reload.
+func applyRouting(ctx context.Context, one *App, next *config.Config) error {
 	part := *next.InCell(one.cell)
 	part.Gateway = one.config.Load().Gateway // only a restart changes the gateway, and so the default of max_body
 	next = &part

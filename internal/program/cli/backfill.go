@@ -62,6 +62,9 @@ With --dry-run the exit code is 1 if events are missing.`,
 				}
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				if err := storedHere(cmd.Context(), o, cfg, args[0]); err != nil {
+					return err
+				}
 				return c.runBackfill(cmd.Context(), o, cfg, args[0], order, f)
 			})
 		},

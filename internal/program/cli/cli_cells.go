@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
 // ofOneCell contains flags of list commands. With one of these flags, a list works on one cell
@@ -131,6 +132,27 @@ func (r *rowsOfCells) flush() error {
 		return nil
 	}
 	return PrintJSON(r.out, r.array)
+}
+
+// storedHere returns an error if the source is moving or has moved, and another cell than the cell of
+// cfg stores its events now. Only that cell knows which events it has.
+func storedHere(ctx context.Context, o *outbox.Outbox, cfg *config.Config, source string) error {
+	s := cfg.Sources[source]
+	if s.MovedFrom == "" {
+		return nil
+	}
+	states, err := o.Moves().States(ctx, []string{source})
+	if err != nil {
+		return err
+	}
+	here := states[source]
+	switch left := here.Left && here.ToCell == s.InCell(); {
+	case cfg.Cell() == s.MovedFrom && left:
+		return fmt.Errorf("source %q has moved: add --cell %s", source, s.InCell())
+	case cfg.Cell() == s.InCell() && (!here.Arrived || here.Left):
+		return fmt.Errorf("source %q has not moved yet: add --cell %s", source, s.MovedFrom)
+	}
+	return nil
 }
 
 // tellLeftOut prints each cell that a command left out although the cell may have events of the
