@@ -279,25 +279,31 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.Contains(t, clitest.Must(t, s.Args("audit")...), "moved to the cell payments")
 }
 
-// A moving source is compared with its list only in the cell that stores its events. Any other cell
-// would fetch all of them again.
-func TestBackfillOfAMovingSourceNamesTheCell(t *testing.T) {
+// Events and keys of a moving source are stored only in the cell that stores its events now. In any
+// other cell, backfill would find all events missing, and imported keys would have no effect.
+func TestWhatStoresEventsOfAMovingSourceNamesTheCell(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
+	keys := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(keys, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
 	written, err := os.ReadFile(s.ConfigPath)
 	require.NoError(t, err)
 	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, cell: payments, moved_from: main}", 1)
 	require.NoError(t, os.WriteFile(s.ConfigPath, []byte(text), 0o600))
-	told := func(cell string) string {
-		var c clitest.Command
-		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("backfill", "shop", "--since", "1h", "--yes", "--cell", cell)...))
-		return c.Stderr.String()
+	told := func(want string, refusing, storing string) {
+		t.Helper()
+		for _, args := range [][]string{{"backfill", "shop", "--since", "1h", "--yes"}, {"import", "keys", "shop", keys, "--yes"}} {
+			var c clitest.Command
+			require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args(append(args, "--cell", refusing)...)...), args)
+			require.Contains(t, c.Stderr.String(), want, args)
+			c = clitest.Command{}
+			c.Run(t.Context(), s.Args(append(args, "--cell", storing)...)...) // this provider has no list for backfill
+			require.NotContains(t, c.Stderr.String(), "moved", args)
+		}
 	}
-	require.Contains(t, told("payments"), `source "shop" has not moved yet: add --cell main`)
-	require.NotContains(t, told("main"), "moved", "this provider has no list")
+	told(`source "shop" has not moved yet: add --cell main`, "payments", "main")
 	moved(t, s)
-	require.Contains(t, told("main"), `source "shop" has moved: add --cell payments`)
-	require.NotContains(t, told("payments"), "moved")
+	told(`source "shop" has moved: add --cell payments`, "main", "payments")
 }
 
 // If the configuration lacks only moved_from, the command does not advise setting it to the new

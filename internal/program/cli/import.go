@@ -73,6 +73,9 @@ Without --yes the file is only read and checked.`,
 				return nil
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				if err := storedHere(cmd.Context(), o, cfg, args[0]); err != nil {
+					return err
+				}
 				return c.importKeys(cmd.Context(), o, identity.Source(args[0]), keys, by)
 			})
 		},
