@@ -20,12 +20,17 @@ var templateFuncs = texttemplate.FuncMap{
 	"js":       bounded(texttemplate.JSEscaper),
 	"urlquery": bounded(texttemplate.URLQueryEscaper),
 	"printf": func(format string, args ...any) (string, error) {
-		for _, arg := range args { // each verb may print the same argument
-			if mul(strings.Count(format, "%"), templateSize(arg)) > maxRendered {
-				return "", errTooLarge
-			}
+		size, times := len(format)+paddingOf(format, args), 1
+		if strings.Contains(format, "[") { // each verb may print the same argument
+			times = max(1, strings.Count(format, "%"))
 		}
-		if len(format)+paddingOf(format, args) > maxRendered {
+		for _, arg := range args { // arguments without a verb are printed too
+			if size > maxRendered {
+				break
+			}
+			size += mul(times, templateSize(arg))
+		}
+		if size > maxRendered {
 			return "", errTooLarge
 		}
 		return fmt.Sprintf(format, args...), nil

@@ -43,6 +43,8 @@ func TestEveryTemplateIsBounded(t *testing.T) {
 		"wide arguments":     `{{ $x := printf "` + strings.Repeat("%[1]*[2]s", 1000) + `" 999999 "a" }}`,
 		"same argument":      `{{ $x := printf "` + strings.Repeat("%[1]s", 3000) + `" .body.s }}`,
 		"many arguments":     `{{ $x := print` + strings.Repeat(" $.body.s", 1500) + ` }}`,
+		"extra arguments":    `{{ $x := printf ""` + strings.Repeat(" $.body.s", 1500) + ` }}`,
+		"extra, nested":      `{{ $x := printf ""` + strings.Repeat(" .body.s", 30) + `}}{{ $y := printf ""` + strings.Repeat(" $x", 500) + ` }}`,
 		"precision":          `{{ $x := printf "` + strings.Repeat("%.999999f", 1000) + `"` + strings.Repeat(" 1.0", 1000) + ` }}`,
 		"whole bodies":       `{{ $x := printf "` + strings.Repeat("%[1]v", 3000) + `" .body }}`,
 	} {
