@@ -164,7 +164,7 @@ func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.Eve
 	return walk[identity.EventRef, *inbox.Event]{
 		cursor: place.ofEvent, all: asked.IsZero(), judge: judge, budget: budget,
 		load: func(ctx context.Context, found []candidate[identity.EventRef]) (map[identity.EventRef]*inbox.Event, error) {
-			rows, err := f.loadEvents(ctx, f.inbox.EventsByRef, refsOf(found))
+			rows, err := f.loadEvents(ctx, refsOf(found))
 			for ref, e := range rows {
 				if !asked.takes(e) { // the event changed meanwhile
 					delete(rows, ref)
@@ -175,9 +175,9 @@ func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.Eve
 	}, err
 }
 
-// loadEvents loads events by calling the function read, and counts their effects.
-func (f *Finder) loadEvents(ctx context.Context, read readEvents, refs []identity.EventRef) (map[identity.EventRef]*inbox.Event, error) {
-	rows, err := read(ctx, refs)
+// loadEvents loads events without headers and bodies, and counts their effects.
+func (f *Finder) loadEvents(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*inbox.Event, error) {
+	rows, err := f.inbox.EventsByRef(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +193,6 @@ func (f *Finder) loadEvents(ctx context.Context, read readEvents, refs []identit
 	}
 	return rows, nil
 }
-
-type readEvents func(context.Context, []identity.EventRef) (map[identity.EventRef]*inbox.Event, error)
 
 func (f *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
@@ -233,18 +231,27 @@ func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Pa
 	for i, source := range sources {
 		refs[i] = identity.EventRef{Source: source, EventID: asked.ID}
 	}
-	read := f.inbox.EventsByRef
-	if judge != nil {
-		read = f.inbox.EventsWhole
-	}
-	found, err := f.loadEvents(ctx, read, refs)
+	found, err := f.loadEvents(ctx, refs)
 	if err != nil {
 		return page, err
+	}
+	whole := &inbox.WholeEvents{}
+	if judge != nil {
+		if whole, err = f.inbox.EventsWhole(ctx, refs); err != nil {
+			return page, err
+		}
 	}
 	for _, e := range found {
 		yes := asked.takes(e)
 		if yes && judge != nil {
-			yes, _ = judge.decide(e) // judge counts the events that it cannot decide
+			w, err := whole.Get(ctx, e.EventRef)
+			if err != nil {
+				return page, err
+			}
+			yes = w != nil
+			if yes {
+				yes, _ = judge.decide(w) // judge counts the events that it cannot decide
+			}
 		}
 		if yes {
 			page.Rows = append(page.Rows, e)

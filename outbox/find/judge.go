@@ -69,7 +69,10 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 				return nil, 0, err
 			}
 			through++
-			e := events[c.event]
+			e, err := events.Get(ctx, c.event)
+			if err != nil {
+				return nil, 0, fmt.Errorf("read a body: %w", err)
+			}
 			if e == nil {
 				continue
 			}

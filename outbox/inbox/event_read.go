@@ -101,31 +101,38 @@ func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[
 	return events, nil
 }
 
+// WholeEvents contains events with their headers and their small bodies. It is for one goroutine.
+type WholeEvents struct {
+	inbox  *Inbox
+	stored map[identity.EventRef]storedEvent
+}
+
 // EventsWhole loads events for display to operators, with their headers and bodies, which may come
-// from the export. Deleted events are missing from the result.
-func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
+// from the export. Large bodies are loaded by Get.
+func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (*WholeEvents, error) {
 	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool, Once: true}, refs)
 	if err != nil {
 		return nil, fmt.Errorf("load events: %w", err)
 	}
-	events := make(map[identity.EventRef]*Event, len(refs))
-	for ref, s := range stored {
-		if !s.bodyApart {
-			if err := i.fill(ctx, s.event); err != nil {
-				return nil, err
-			}
-			events[ref] = s.event
-			continue
-		}
-		e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return nil, err
-		}
-		if err == nil {
-			events[ref] = e
-		}
+	return &WholeEvents{inbox: i, stored: stored}, nil
+}
+
+// Get returns an event, or nil if it was deleted. The caller should use it before the next call: each
+// large body is loaded anew, so that only one of them is in memory.
+func (w *WholeEvents) Get(ctx context.Context, ref identity.EventRef) (*Event, error) {
+	s, found := w.stored[ref]
+	switch {
+	case !found:
+		return nil, nil
+	case !s.bodyApart:
+		whole := *s.event
+		return &whole, w.inbox.fill(ctx, &whole)
 	}
-	return events, nil
+	e, err := w.inbox.event(ctx, pipeline.ByIndex{Sender: w.inbox.readPool}, ref)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	}
+	return e, err
 }
 
 func scanWholeEvent(row pgx.CollectableRow) (*Event, error) { return scanEvent(row) }

@@ -98,11 +98,12 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, 
 	return nil
 }
 
-// bodiesAtOnce is the maximum number of bodies that an export reads at a time.
+// bodiesAtOnce is the maximum number of small bodies that an export reads at a time. Large bodies are
+// read one by one.
 const bodiesAtOnce = 50
 
 func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page find.Page[*inbox.Event], payload bool) error {
-	var whole map[identity.EventRef]*inbox.Event
+	var whole *inbox.WholeEvents
 	for i, e := range page.Rows {
 		if payload && i%bodiesAtOnce == 0 {
 			var refs []identity.EventRef
@@ -115,7 +116,14 @@ func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page find.Page[
 			}
 		}
 		line := exported{Cursor: page.Cursors[i]}
-		if body := whole[e.EventRef]; body != nil && body.Body != nil {
+		var body *inbox.Event
+		if payload {
+			var err error
+			if body, err = whole.Get(ctx, e.EventRef); err != nil {
+				return err
+			}
+		}
+		if body != nil && body.Body != nil {
 			if own := body.Payload(); json.Valid(own) {
 				line.Payload = own
 			} else {

@@ -3,6 +3,7 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 const (
 	// pageSize is the maximum number of events that one query finds.
 	pageSize = 500
-	// bodiesAtOnce is the maximum number of bodies in memory.
+	// bodiesAtOnce is the maximum number of small bodies in memory. Large bodies are read one by one.
 	bodiesAtOnce = 50
 )
 
@@ -65,10 +66,9 @@ func (c *Comparison) Walk(ctx context.Context, asked find.Events, from find.Curs
 			}
 			last := min(first+bodiesAtOnce, len(page.Rows))
 			batch := time.Now()
-			if err := c.compare(ctx, page.Rows[first:last], r); err != nil {
+			if err := c.compare(ctx, page.Rows[first:last], page.Cursors[first:last], r); err != nil {
 				return r, err
 			}
-			r.Next, r.Back = page.Cursors[last-1], page.Rows[last-1].ReceivedAt
 			if progress != nil {
 				progress(r)
 			}
@@ -96,8 +96,10 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// compare adds a batch of events to a report: all of them or, after an error, none.
-func (c *Comparison) compare(ctx context.Context, events []*inbox.Event, r *Report) error {
+// compare adds a batch of events with their cursors to a report. Each plan is added before the next
+// event is planned: together, the rendered requests of a batch may be large. After an error, the report
+// contains the events before its position.
+func (c *Comparison) compare(ctx context.Context, events []*inbox.Event, cursors []find.Cursor, r *Report) error {
 	refs := make([]identity.EventRef, len(events))
 	for i, e := range events {
 		refs[i] = e.EventRef
@@ -106,40 +108,38 @@ func (c *Comparison) compare(ctx context.Context, events []*inbox.Event, r *Repo
 	if err != nil {
 		return fmt.Errorf("read bodies: %w", err)
 	}
-	type compared struct {
-		event *inbox.Event
-		plans *plans
-		err   error
-	}
-	var all []compared
-	for _, ref := range refs {
-		e := whole[ref]
-		if e == nil {
-			continue // the event was deleted meanwhile
+	for i, ref := range refs {
+		e, err := whole.Get(ctx, ref)
+		if err != nil {
+			return fmt.Errorf("read a body: %w", err)
 		}
-		one := compared{event: e}
-		if stored(e) {
-			one.plans, one.err = c.plan(ctx, e)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		all = append(all, one)
-	}
-	for _, one := range all {
-		r.Looked++
-		switch {
-		case !stored(one.event):
-			r.Bodiless++
-		case one.err != nil:
-			r.Undecided++
-			if r.WhyUndecided == "" {
-				r.WhyUndecided = one.err.Error()
+		if e != nil { // otherwise the event was deleted meanwhile
+			if err := c.addTo(ctx, r, e); err != nil {
+				return err
 			}
-		default:
-			r.add(one.event, one.plans)
 		}
+		r.Next, r.Back = cursors[i], events[i].ReceivedAt
 	}
+	return nil
+}
+
+// addTo adds an event to a report.
+func (c *Comparison) addTo(ctx context.Context, r *Report, e *inbox.Event) error {
+	if !stored(e) {
+		r.Looked, r.Bodiless = r.Looked+1, r.Bodiless+1
+		return nil
+	}
+	p, err := c.plan(ctx, e)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r.Looked++
+	if err == nil {
+		r.add(e, p)
+		return nil
+	}
+	r.Undecided++
+	r.WhyUndecided = cmp.Or(r.WhyUndecided, err.Error())
 	return nil
 }
 
