@@ -155,11 +155,19 @@ func (k *KeyPair) Check(s secret.Value) error {
 	return err
 }
 
+// maxSignatures is the maximum number of signatures in a request. Senders sign once for each of
+// their current keys. Checking a signature hashes the whole message, and anybody can send some
+// hundred signatures.
+const maxSignatures = 8
+
 // Match returns the index of the first secret whose key made one of the signatures. If no key did
 // and one of the secrets is unusable, the error says so, because the sender may not be at fault.
 func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret
+	}
+	if len(signatures) > maxSignatures {
+		return 0, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: fmt.Sprintf("%d signatures; at most %d are checked", len(signatures), maxSignatures)}
 	}
 	var unusable error
 	for i, s := range secrets {

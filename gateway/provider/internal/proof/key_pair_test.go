@@ -162,3 +162,28 @@ func TestCertificates(t *testing.T) {
 	_, err = c.RSAKey(chain, prooftest.Now())
 	require.NoError(t, err, "any name")
 }
+
+// Anybody can send many signatures. Checking each hashes the whole message.
+func TestFewSignaturesAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, c := range signedByKeys(t) {
+		checked := 0
+		keys := *c.scheme.Public
+		proves := keys.Proves
+		keys.Proves = func(key crypto.PublicKey, message, signature []byte) bool {
+			checked++
+			return proves(key, message, signature)
+		}
+		secrets := []secret.Value{secret.New(c.public)}
+		wrong := make([][]byte, maxSignatures+1)
+		for i := range wrong {
+			wrong[i] = make([]byte, ed25519.SignatureSize)
+		}
+		_, err := keys.Match(secrets, wrong, []byte("message"))
+		refusedFor(t, provider.ReasonTooManyItems, err)
+		require.Zero(t, checked, name)
+		_, err = keys.Match(secrets, wrong[1:], []byte("message"))
+		refusedFor(t, provider.ReasonWrongSignature, err)
+		require.Equal(t, maxSignatures, checked, name)
+	}
+}
