@@ -200,6 +200,9 @@ func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 		"raised":   {`SELECT public.fail($1)`, []string{"canary"}, "the server refused it (SQLSTATE P0001)", true},
 		"trigger":  {bill, []string{"a", "1", "canary"}, "the server refused it (SQLSTATE 23514)", true},
 		"dynamic":  {`SELECT public.run($1)`, []string{"canary"}, "the server refused it (SQLSTATE 42703)", true},
+		"tsquery":  {`SELECT to_tsquery('simple', $1)`, []string{"canary :"}, "the server refused it (SQLSTATE 42601)", true},
+		"tsvector": {`SELECT $1::text::tsvector`, []string{"'canary"}, "the server refused it (SQLSTATE 42601)", true},
+		"name":     {`SELECT $1::text::regclass`, []string{"canary"}, "the server refused it (SQLSTATE 42P01)", true},
 		"no table": {`INSERT INTO public.nowhere VALUES ($1)`, []string{"canary"}, `relation "public.nowhere" does not exist (SQLSTATE 42P01)`, false},
 	} {
 		t.Run(name, func(t *testing.T) {

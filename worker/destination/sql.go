@@ -188,13 +188,12 @@ func sqlVerdict(code string) ledger.Verdict {
 }
 
 // sqlFailed returns the outcome of a statement that Postgres refused. The error's details contain
-// rows and are left out. The error's message contains values only if a value does not fit its type,
-// or if a database function adds them. Such a message becomes the excerpt, which is concealed and
-// erased like other responses. The stored error then contains only the code and the names of the
-// statement and of the constraint, column or table.
+// rows and are left out. If the error's message may contain a value, it becomes the excerpt, which is
+// concealed and erased like other responses. The stored error then contains only the code and the
+// names of the statement and of the constraint, column or table.
 func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
 	out, text := Outcome{Verdict: sqlVerdict(pg.Code)}, pg.Message
-	if sqlstate.InClass(pg.Code, "22") || pg.Where != "" {
+	if mayQuote(pg) {
 		text, out.Excerpt = "the server refused it", safetext.Cut(safetext.Printable(pg.Message), maxExcerpt)
 		if about := cmp.Or(pg.ConstraintName, pg.ColumnName, pg.TableName); about != "" {
 			text += ", about " + about
@@ -202,6 +201,18 @@ func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
 	}
 	out.Err = sqlError(statement, text, pg.Code)
 	return out
+}
+
+// mayQuote reports whether the message of an error may contain a parameter's value. Casts and
+// functions quote their arguments under many codes. The message contains no value if Postgres raised
+// the error while it parsed the statement, whose text has the parameters' numbers: then the error has
+// a position in that text. Nor does it for connections, constraints, transactions, locks, resources,
+// operators' actions and privileges.
+func mayQuote(pg *pgconn.PgError) bool {
+	if pg.Where != "" { // the error comes from a function or a trigger
+		return true
+	}
+	return pg.Position == 0 && !sqlstate.InClass(pg.Code, "08", "23", "25", "40", "53", "55", "57", "42501")
 }
 
 func sqlError(statement, text, code string) error {
