@@ -118,12 +118,13 @@ func showEvent(r *request) error {
 	explain(r, l)
 	s := r.seen(e.Source)
 	shown := s.Payload(e)
-	if shown.Stored || slices.ContainsFunc(l.Effects, s.ShowsResponse) {
+	shows := func(e life.Effect) bool { return r.seen(e.Event.Source).ShowsResponse(e) }
+	if shown.Stored || slices.ContainsFunc(l.Effects, shows) {
 		if err := r.noteRead(e.EventRef.String() + "/payload"); err != nil {
 			return err
 		}
 	}
-	s.ConcealEvent(l)
+	desk.ConcealEvent(l, r.seen)
 	rawPath := r.base + eventPart(e.EventRef, "/raw")
 	if s.Whole() != nil {
 		rawPath = ""

@@ -100,13 +100,15 @@ func (v View) Payload(e *inbox.Event) pretty.Payload {
 	return pretty.Of(body, stored)
 }
 
-// ConcealEvent clears fields of an event and its effects that the caller must not see.
-func (v View) ConcealEvent(l *life.Event) {
-	if v.hidden != "" {
+// ConcealEvent clears fields of an event and its effects that the caller must not see. The function of
+// returns the caller's view of a source: an effect may have been created by an event of another
+// source, under the same key.
+func ConcealEvent(l *life.Event, of func(identity.Source) View) {
+	if of(l.Event.Source).hidden != "" {
 		l.Event.Headers = nil
 	}
 	for i := range l.Effects {
-		v.ConcealEffect(&l.Effects[i])
+		of(l.Effects[i].Event.Source).ConcealEffect(&l.Effects[i])
 	}
 }
 
