@@ -61,12 +61,7 @@ func (a *App) put(ctx context.Context, next *config.Config, pairs map[string]Key
 	if err := a.refuseExpired(ctx, next, pairs, clock.Now()); err != nil {
 		return err
 	}
-	// A cell that announces itself for the first time must announce next, so it waits until next is
-	// stored.
-	for _, one := range a.cells {
-		one.reload.Lock()
-		defer one.reload.Unlock()
-	}
+	defer a.lockCells()()
 	old := a.config.Load().Whole()
 	kept := inEffect(old, next)
 	var renewals []func()
@@ -92,6 +87,19 @@ func (a *App) put(ctx context.Context, next *config.Config, pairs map[string]Key
 	}
 	a.signin.SetSecrets(peopleOf(kept.Admin))
 	return nil
+}
+
+// lockCells locks the other cells. A cell that announces itself for the first time during a reload
+// must announce the next configuration, so it waits until that is stored.
+func (a *App) lockCells() (unlock func()) {
+	for _, one := range a.cells {
+		one.reload.Lock()
+	}
+	return func() {
+		for _, one := range a.cells {
+			one.reload.Unlock()
+		}
+	}
 }
 
 // apply changes the workers first and the gateway's sources last. The gateway must not accept an
