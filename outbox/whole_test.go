@@ -14,7 +14,7 @@ import (
 // A search, a trial of routes and an export hold one large body at a time. The events of a delivery
 // share its body, which is loaded for each of them.
 //
-// This test measures the heap, so no other test runs beside it.
+//nolint:paralleltest // it measures the heap
 func TestOneLargeBodyIsHeldAtATime(t *testing.T) {
 	b := setup(t)
 	const events, size = 40, 4 << 20
