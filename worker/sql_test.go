@@ -202,6 +202,7 @@ func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 		"dynamic":  {`SELECT public.run($1)`, []string{"canary"}, "the server refused it (SQLSTATE 42703)", true},
 		"tsquery":  {`SELECT to_tsquery('simple', $1)`, []string{"canary :"}, "the server refused it (SQLSTATE 42601)", true},
 		"tsvector": {`SELECT $1::text::tsvector`, []string{"'canary"}, "the server refused it (SQLSTATE 42601)", true},
+		"regtype":  {`SELECT $1::text::regtype`, []string{"canary canary("}, "the server refused it (SQLSTATE 42601)", true},
 		"name":     {`SELECT $1::text::regclass`, []string{"canary"}, "the server refused it (SQLSTATE 42P01)", true},
 		"no table": {`INSERT INTO public.nowhere VALUES ($1)`, []string{"canary"}, `relation "public.nowhere" does not exist (SQLSTATE 42P01)`, false},
 	} {

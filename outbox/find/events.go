@@ -235,7 +235,7 @@ func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Pa
 	if err != nil {
 		return page, err
 	}
-	whole := &inbox.WholeEvents{}
+	var whole *inbox.WholeEvents // nil without a judge
 	if judge != nil {
 		if whole, err = f.inbox.EventsWhole(ctx, refs); err != nil {
 			return page, err

@@ -55,6 +55,15 @@ func post(t *testing.T, a *app.App, source, id string) int {
 	return response.StatusCode
 }
 
+// whollyReady waits until the process is ready, and each of its cells too.
+func whollyReady(t *testing.T, a *app.App) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		status, body := served(t, a, "/readyz")
+		return status == http.StatusOK && !strings.Contains(body, "warnings")
+	}, patience, 20*time.Millisecond)
+}
+
 // served returns the status and the body of a page of the admin listener.
 func served(t *testing.T, a *app.App, path string) (status int, body string) {
 	t.Helper()
@@ -103,10 +112,7 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 		require.NoError(t, a.StopWorkers(context.Background()))
 	})
 	require.NoError(t, a.Start(t.Context()))
-	require.Eventually(t, func() bool {
-		status, body := served(t, a, "/readyz")
-		return status == http.StatusOK && !strings.Contains(body, "warnings")
-	}, patience, 20*time.Millisecond)
+	whollyReady(t, a)
 
 	require.Equal(t, http.StatusOK, post(t, a, "shop", "s1"))
 	require.Equal(t, http.StatusOK, post(t, a, "pay", "p1"))

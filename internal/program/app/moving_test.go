@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,16 +52,8 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	f := newFile(t, pgtest.URL(t, first))
 	inCells(t, f, pgtest.URL(t, payments), receiver, "")
 	start := func() *app.App {
-		cfg, err := f.load()
-		require.NoError(t, err)
-		a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true, Load: f.load})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
-		require.NoError(t, a.Start(t.Context()))
-		require.Eventually(t, func() bool {
-			status, body := served(t, a, "/readyz")
-			return status == http.StatusOK && !strings.Contains(body, "warnings")
-		}, patience, 20*time.Millisecond)
+		a := started(t, f, &syncBuffer{})
+		whollyReady(t, a)
 		return a
 	}
 	a := start()
@@ -164,16 +155,8 @@ func TestAReloadIsOneStepInEachCell(t *testing.T) {
 		inCells(t, f, pgtest.URL(t, payments), "http://127.0.0.1:9", ", cell: payments, moved_from: main}\n  "+source+": {provider: token, secrets: ["+cellSecret+"], event_id: {pointer: /id}, cell: payments")
 	}
 	write("source")
-	cfg, err := f.load()
-	require.NoError(t, err)
-	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Load: f.load})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
-	require.NoError(t, a.Start(t.Context()))
-	require.Eventually(t, func() bool {
-		status, body := served(t, a, "/readyz")
-		return status == http.StatusOK && !strings.Contains(body, "warnings")
-	}, patience, 20*time.Millisecond)
+	a := started(t, f, &syncBuffer{}, func(o *app.Options) { o.Worker = false })
+	whollyReady(t, a)
 	var watching sync.WaitGroup
 	ended := make(chan struct{})
 	watching.Go(func() {
